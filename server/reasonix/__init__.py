@@ -1,0 +1,3 @@
+"""Reasonix: a coding agent that lives in a language server."""
+
+__version__ = "0.1.0"

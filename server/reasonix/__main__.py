@@ -1,0 +1,5 @@
+import sys
+
+from reasonix.cli.main import main
+
+sys.exit(main())

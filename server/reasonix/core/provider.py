@@ -1,0 +1,127 @@
+"""What a model endpoint is: one request in, one stream of chunks out."""
+
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum, auto
+from typing import Protocol, TypeAlias
+
+from reasonix.core.message import Message, ToolCall
+from reasonix.core.record import Record
+from reasonix.core.tool import ToolSpec
+
+
+class Usage(Record, frozen=True):
+    """Tokens of one request, or summed over several. None: the endpoint did not say."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cache_hit_tokens: int | None = None
+    cache_miss_tokens: int | None = None
+    requests: int = 0
+
+    def plus(self, other: "Usage") -> "Usage":
+        """Add figures; a figure that only one side knows counts as that side's."""
+        return Usage(
+            _sum(self.prompt_tokens, other.prompt_tokens),
+            _sum(self.completion_tokens, other.completion_tokens),
+            _sum(self.reasoning_tokens, other.reasoning_tokens),
+            _sum(self.cache_hit_tokens, other.cache_hit_tokens),
+            _sum(self.cache_miss_tokens, other.cache_miss_tokens),
+            self.requests + other.requests,
+        )
+
+
+def _sum(left: int | None, right: int | None) -> int | None:
+    if left is None or right is None:
+        return left if right is None else right
+    return left + right
+
+
+class Prefix(Record, frozen=True):
+    """What stands before the messages and never changes within a session."""
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. Frozen: a retry sends the very same bytes.
+
+    Attributes:
+        messages: The transcript as the model sees it.
+        lineage: Two requests of one session with equal lineage extend each other: the later
+            one's messages begin with the earlier one's. A provider may therefore keep the
+            encoded bytes of a lineage and append to them.
+    """
+
+    prefix: Prefix
+    messages: Sequence[Message]
+    lineage: int = 0
+    effort: str | None = None
+
+
+class Finish(StrEnum):
+    """Why the reply ended, whatever the vendor's word for it."""
+
+    STOP = auto()
+    CALLS = auto()
+    LENGTH = auto()
+    CONTENT_FILTER = auto()
+
+
+class TextDelta(Record, frozen=True, tag="text"):
+    text: str
+
+
+class ReasoningDelta(Record, frozen=True, tag="reasoning"):
+    text: str
+
+
+class CallReady(Record, frozen=True, tag="call"):
+    """A tool call whose arguments have arrived in full."""
+
+    call: ToolCall
+
+
+class Retrying(Record, frozen=True, tag="retrying"):
+    """The provider is about to wait and try again.
+
+    `scope` is "connect" before the first byte of the reply and "stream" after it; with
+    "stream" every chunk yielded since the request began is void.
+    """
+
+    attempt: int
+    max: int
+    delay_ms: int
+    reason: str
+    scope: str
+
+
+class StreamEnd(Record, frozen=True, tag="end"):
+    finish: Finish
+    usage: Usage = Usage()
+
+
+Chunk: TypeAlias = TextDelta | ReasoningDelta | CallReady | Retrying | StreamEnd
+
+
+class Provider(Protocol):
+    @property
+    def name(self) -> str:
+        """`provider/model`, as the user would write it."""
+        ...
+
+    @property
+    def window(self) -> int | None:
+        """Tokens of the context window; None where unknown."""
+        ...
+
+    def stream(self, request: Request, /) -> AsyncGenerator[Chunk, None]:
+        """Yield chunks, the last of which is a StreamEnd. Calls come in the model's order.
+
+        Raises:
+            ProviderError: The endpoint failed and retries are spent.
+        """
+        ...
