@@ -1,0 +1,112 @@
+"""The agent loop: ask the model, run what it asks for, until it asks for nothing."""
+
+from dataclasses import dataclass, field
+
+from reasonix.agent.ask import Reply, ask
+from reasonix.agent.dispatch import CUT_SHORT, INTERRUPTED, Dispatcher
+from reasonix.agent.session import Session
+from reasonix.core.error import ContextOverflow, ProviderError
+from reasonix.core.event import CompactionRun, ContextFill, Emit, UsageCounted
+from reasonix.core.message import ToolMessage, UserMessage
+from reasonix.core.ports import Ids, Journal
+from reasonix.core.provider import Finish, Provider, Usage
+from reasonix.core.runner import BudgetSpent
+
+
+@dataclass(slots=True)
+class Agent:
+    """A Runner: one model, one session, one set of tools. `max_steps` is per turn.
+
+    `provider` and `effort` may be replaced between turns; `usage` counts the running turn and
+    `text` is the last text of its model.
+    """
+
+    session: Session
+    provider: Provider
+    dispatcher: Dispatcher
+    journal: Journal
+    ids: Ids
+    effort: str | None = None
+    max_steps: int | None = None
+    usage: Usage = field(default_factory=Usage)
+    text: str = ""
+
+    async def run(self, prompt: UserMessage, emit: Emit, /) -> str:
+        self.usage, self.text = Usage(), ""
+        self.dispatcher.changes.begin()
+        self.session.append(prompt)
+        await self.journal.sync()
+        steps = cut_short = 0
+        try:
+            while True:
+                if self.max_steps is not None and steps >= self.max_steps:
+                    raise BudgetSpent(f"The limit of {self.max_steps} steps is reached.")
+                steps += 1
+                reply = await self._fitting_reply(emit)
+                if not reply.calls:
+                    self._count(reply, self.journal.durable_seq, emit)
+                    return _final_text(reply)
+                cut_short = cut_short + 1 if reply.finish is Finish.LENGTH else 0
+                await self._run_calls(reply, emit)
+                self._count(reply, await self.journal.sync(), emit)
+                if cut_short == 2:
+                    raise ProviderError("Two replies in a row were cut off by length.", "length")
+        finally:
+            self.session.close_open_calls(INTERRUPTED)
+
+    async def _fitting_reply(self, emit: Emit) -> Reply:
+        """Ask; where the window is full, prune and ask once more."""
+        try:
+            return await self._reply(emit)
+        except ContextOverflow as overflow:
+            cut = self.session.prune()
+            if cut is None:
+                raise
+            emit(CompactionRun("done", "prune", *cut, reason=str(overflow)))
+            self.dispatcher.counters.add("compactions")
+            return await self._reply(emit)
+
+    async def _reply(self, emit: Emit) -> Reply:
+        """Ask, once more if the reply is empty, and commit what came."""
+        request = self.session.request(self.effort)
+        for _ in range(2):
+            self.dispatcher.counters.add("steps")
+            reply = await ask(self.provider, request, self.ids.new("message"), emit)
+            self.dispatcher.counters.add("retries", reply.retries)
+            self.usage = self.usage.plus(reply.usage)
+            if reply.message.content or reply.calls or reply.finish is not Finish.STOP:
+                break
+        else:
+            raise ProviderError("The model sent an empty reply, twice.", "empty_reply")
+        if reply.message.content or reply.calls:
+            self.session.append(reply.message)
+            self.text = reply.message.content
+        self.journal.append()
+        return reply
+
+    async def _run_calls(self, reply: Reply, emit: Emit) -> None:
+        answers: dict[str, ToolMessage] = {}
+        try:
+            if reply.finish is Finish.LENGTH:
+                for call in reply.calls:
+                    self.dispatcher.skip(call, CUT_SHORT, emit, answers)
+            else:
+                await self.dispatcher.run(reply.calls, emit, answers)
+        finally:
+            for call in reply.calls:
+                if call.id in answers:
+                    self.session.append(answers.pop(call.id))
+
+    def _count(self, reply: Reply, durable_seq: int, emit: Emit) -> None:
+        fill = ContextFill(reply.usage.prompt_tokens, self.provider.window)
+        emit(UsageCounted(self.usage, fill, durable_seq))
+
+
+def _final_text(reply: Reply) -> str:
+    match reply.finish:
+        case Finish.LENGTH:
+            raise ProviderError("The reply was cut off by the length limit.", "length")
+        case Finish.CONTENT_FILTER:
+            raise ProviderError("The provider's content filter ended the reply.", "content_filter")
+        case Finish.STOP | Finish.CALLS:
+            return reply.message.content

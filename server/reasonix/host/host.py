@@ -1,0 +1,150 @@
+"""The live sessions of one process: opened, found, listed, told about."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from reasonix.core.error import Refused
+from reasonix.core.event import Envelope
+from reasonix.core.ports import Clock, Ids
+from reasonix.host.approvals import Approvals
+from reasonix.host.catalog import SessionPage, page
+from reasonix.host.controller import Controller
+from reasonix.host.export import export_session
+from reasonix.host.opening import Opener
+from reasonix.host.option import SessionOptions
+from reasonix.host.stream import Sink
+from reasonix.log.copy import copy_session
+from reasonix.log.store import SessionStore
+
+
+class _Closed(Exception):
+    """Ends the task group: its children are cancelled and awaited."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostParts:
+    """What a host is made of. opener: makes live sessions, given a sink for their events."""
+
+    store: SessionStore
+    opener: Callable[[Sink, Approvals], Opener]
+    clock: Clock
+    ids: Ids
+
+
+@asynccontextmanager
+async def open_host(parts: HostParts) -> AsyncGenerator["Host", None]:
+    """Open a host; leaving the block cancels and awaits every turn, then closes the sessions."""
+    host: Host | None = None
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            host = Host(parts, tasks)
+            yield host
+            raise _Closed
+    except* _Closed:
+        pass
+    finally:
+        for controller in host.controllers() if host else ():
+            controller.close()
+
+
+class Host:
+    def __init__(self, parts: HostParts, tasks: asyncio.TaskGroup) -> None:
+        self.approvals = Approvals(parts.clock, parts.ids)
+        self._store = parts.store
+        self._opener = parts.opener(self._publish, self.approvals)
+        self._ids = parts.ids
+        self._tasks = tasks
+        self._sessions: dict[str, Controller] = {}
+        self._sinks: list[Sink] = []
+        self._opening = asyncio.Lock()
+
+    def subscribe(self, sink: Sink) -> Callable[[], None]:
+        """Hear every event of every live session; call the result to stop."""
+        self._sinks.append(sink)
+        return lambda: self._sinks.remove(sink)
+
+    async def new(self, root: Path, options: SessionOptions) -> Controller:
+        """Begin a session.
+
+        Raises:
+            ConfigError: The configuration of the root or an option cannot be used.
+            StorageError: The session can't be kept.
+        """
+        parts = await self._opener.new(root, options)
+        return self._seat(Controller(parts, self._tasks))
+
+    async def open(self, session_id: str, options: SessionOptions | None = None) -> Controller:
+        """Find a session, live or on disk; takes it up and mends it where it is on disk.
+
+        Raises:
+            Refused: session_not_found, session_locked.
+            StorageError: The log can't be read or written.
+        """
+        async with self._opening:
+            live = self._sessions.get(session_id)
+            if live is not None:
+                return live
+            parts = await self._opener.resume(self._store.find(session_id), options)
+            return self._seat(Controller(parts, self._tasks))
+
+    def _seat(self, controller: Controller) -> Controller:
+        self._sessions[controller.session_id] = controller
+        return controller
+
+    def live(self, session_id: str) -> Controller | None:
+        return self._sessions.get(session_id)
+
+    def controllers(self) -> tuple[Controller, ...]:
+        return tuple(self._sessions.values())
+
+    def list(
+        self, root: Path | None, query: str | None, limit: int, cursor: str | None
+    ) -> SessionPage:
+        """Sessions of all processes, newest first."""
+        live = {key: controller.record for key, controller in self._sessions.items()}
+        return page(self._store, live, root, query, limit=limit, cursor=cursor)
+
+    async def copy(self, session_id: str) -> str:
+        """Copy a session, locked or not; returns the id of the copy.
+
+        Raises:
+            Refused: session_not_found.
+            StorageError: The log can't be read, or the copy not written.
+        """
+        copied = self._ids.new("session")
+        await asyncio.to_thread(copy_session, self._store.find(session_id), copied)
+        return copied
+
+    async def rename(self, session_id: str, title: str) -> None:
+        """Raises Refused and StorageError as `open` does."""
+        (await self.open(session_id)).rename(title)
+
+    async def delete(self, session_id: str) -> None:
+        """Remove a session for good.
+
+        Raises:
+            Refused: session_not_found, session_locked, turn_running.
+        """
+        live = self._sessions.get(session_id)
+        if live is not None:
+            if live.record.status != "idle":
+                raise Refused("A turn is running in this session.", "turn_running")
+            del self._sessions[session_id]
+            live.close()
+        await asyncio.to_thread(self._store.delete, session_id)
+
+    async def export(self, session_id: str, format: str) -> Path:
+        """Write a session as md, jsonl or cassette into the state folder.
+
+        Raises:
+            Refused: session_not_found, not_available for another format.
+            StorageError: The log can't be read, or the file not written.
+        """
+        return await asyncio.to_thread(export_session, self._store.find(session_id), format)
+
+    def _publish(self, envelope: Envelope) -> None:
+        for sink in tuple(self._sinks):
+            sink(envelope)

@@ -1,0 +1,209 @@
+"""Taking a session up: a new one, or one that another process left."""
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from reasonix import __version__
+from reasonix.agent.loop import Agent
+from reasonix.core.error import ReasonixError, StorageError
+from reasonix.core.event import Emit, ModeChanged, NoticeGiven, SessionStarted
+from reasonix.core.gate import Asker
+from reasonix.core.message import Message
+from reasonix.core.ports import Clock, Ids, Results
+from reasonix.core.provider import Prefix
+from reasonix.host.approvals import Approvals, NobodyToAsk, SessionAsker
+from reasonix.host.controller import SessionParts
+from reasonix.host.option import SessionOptions
+from reasonix.host.record import SessionState
+from reasonix.host.restore import Restored, mend, restore
+from reasonix.host.stream import EventStream, Sink
+from reasonix.log.format import FORMAT, Header, Opened, Prefixed
+from reasonix.log.journal import LogJournal
+from reasonix.log.load import cut_torn, read_log
+from reasonix.log.lock import SessionLock
+from reasonix.log.results import ResultStore
+from reasonix.log.store import SessionFiles, SessionStore, write_summary
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What a session's engine is given by the host.
+
+    prefix: the one to replay verbatim, None for a new session. emit: tells an event of the
+    session outside a call.
+    """
+
+    state: SessionState
+    root: Path
+    options: SessionOptions
+    journal: LogJournal
+    results: Results
+    messages: Sequence[Message]
+    prefix: Prefix | None
+    asker: Asker
+    emit: Emit
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What `app.py` puts on a seat. ready, close: as in SessionParts."""
+
+    agent: Agent
+    ready: Callable[[], None]
+    close: Callable[[], None]
+    notices: tuple[NoticeGiven, ...]
+
+
+class MakeEngine(Protocol):
+    def plan(self, root: Path, options: SessionOptions, state: SessionState) -> None:
+        """Fill model, effort and permission mode of a session from options and config.
+
+        Raises:
+            ConfigError: An option or the configuration of the root cannot be used.
+        """
+        ...
+
+    def make(self, seat: Seat) -> Engine: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opener:
+    store: SessionStore
+    engines: MakeEngine
+    publish: Sink
+    approvals: Approvals
+    clock: Clock
+    ids: Ids
+
+    async def new(self, root: Path, options: SessionOptions) -> SessionParts:
+        """Begin a session; see Host.new."""
+        now = self.clock.now_ms()
+        session_id = self.ids.new("session")
+        state = SessionState(
+            session_id, str(root), options.title or "", "", None, "", options.mode, now, now
+        )
+        self.engines.plan(root, options, state)
+        files = self.store.place(root, session_id)
+        parts, notices = self._assemble(files, state, options, None)
+        journal = parts.journal
+        journal.line(Header(FORMAT, session_id, str(root), now))
+        journal.line(self._opened(1))
+        journal.line(state.settings())
+        journal.line(Prefixed(parts.agent.session.prefix, "session"))
+        parts.stream.emit(SessionStarted(state.record()), None)
+        _tell(parts, notices)
+        return parts
+
+    async def resume(self, files: SessionFiles, options: SessionOptions | None) -> SessionParts:
+        """Take up a session that lies on disk; see Host.open."""
+        options = options or SessionOptions()
+        lock = SessionLock(files.lock)
+        try:
+            log = read_log(files.log)
+            cut_torn(files.log, log)
+            restored = restore(log)
+            state = self._state_of(files, log.header.root, restored)
+            before = (state.model, state.effort, state.permission_mode)
+            self.engines.plan(Path(log.header.root), options, state)
+            parts, notices = self._assemble(files, state, options, restored, lock, log.size)
+        except (ReasonixError, OSError):
+            lock.release()
+            raise
+        parts.journal.line(self._opened(restored.epoch + 1))
+        if before != (state.model, state.effort, state.permission_mode):
+            parts.journal.line(state.settings())
+            mode = ModeChanged(state.mode, state.permission_mode, state.model, state.effort)
+            parts.stream.emit(mode, None)
+        await self._mend(parts, restored)
+        _tell(parts, notices)
+        return parts
+
+    async def _mend(self, parts: SessionParts, restored: Restored) -> None:
+        """Bring what a crash left to rest, once, and make that durable."""
+        mending = mend(restored)
+        for message in mending.messages:
+            parts.agent.session.append(message)
+        for event in mending.events:
+            parts.stream.emit(event, restored.open_turn)
+        if mending.events:
+            await parts.journal.sync()
+            write_summary(parts.files, parts.state.record())
+
+    def _state_of(self, files: SessionFiles, root: str, restored: Restored) -> SessionState:
+        settings = restored.settings
+        return SessionState(
+            files.session_id,
+            root,
+            settings.title,
+            settings.model,
+            settings.effort,
+            settings.permission_mode,
+            settings.mode,
+            restored.created_at,
+            restored.updated_at,
+            turns=restored.turns,
+            usage=restored.usage,
+        )
+
+    def _opened(self, epoch: int) -> Opened:
+        return Opened(epoch, self.clock.now_ms(), os.getpid(), __version__)
+
+    def _assemble(
+        self,
+        files: SessionFiles,
+        state: SessionState,
+        options: SessionOptions,
+        restored: Restored | None,
+        lock: SessionLock | None = None,
+        size: int = 0,
+    ) -> tuple[SessionParts, tuple[NoticeGiven, ...]]:
+        lock = lock or _new_lock(files)
+        journal = LogJournal(files.log, size, restored.last_seq if restored else 0)
+        epoch = restored.epoch + 1 if restored else 1
+        stream = EventStream(state.session_id, epoch, journal, self.clock, self.publish)
+
+        def turn_id() -> str:
+            return state.turn_id
+
+        seat = Seat(
+            state,
+            Path(state.root),
+            options,
+            journal,
+            ResultStore(files.results, restored.results if restored else ()),
+            restored.messages if restored else (),
+            restored.prefix if restored else None,
+            NobodyToAsk()
+            if options.headless
+            else SessionAsker(self.approvals, state.session_id, turn_id),
+            lambda event: stream.emit(event, state.turn_id or None),
+        )
+        engine = self.engines.make(seat)
+        parts = SessionParts(
+            state,
+            stream,
+            engine.agent,
+            journal,
+            files,
+            lock,
+            self.clock,
+            self.ids,
+            engine.ready,
+            engine.close,
+        )
+        return parts, engine.notices
+
+
+def _tell(parts: SessionParts, notices: tuple[NoticeGiven, ...]) -> None:
+    for notice in notices:
+        parts.stream.emit(notice, None)
+
+
+def _new_lock(files: SessionFiles) -> SessionLock:
+    try:
+        return SessionLock(files.lock)
+    except OSError as error:
+        raise StorageError(f"Cannot keep the session: {error.strerror}.") from error

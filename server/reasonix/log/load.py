@@ -1,0 +1,71 @@
+"""Reading a session log back, and mending what a crash left."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from reasonix.core.error import Refused, StorageError
+from reasonix.core.event import Envelope
+from reasonix.log.format import FORMAT, AnyLine, Header, Logged, decode
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """A log as read. size: bytes up to the last whole line; torn: bytes after it."""
+
+    header: Header
+    lines: tuple[AnyLine, ...]
+    size: int
+    torn: int
+
+    def envelopes(self) -> Iterator[Envelope]:
+        return (line.envelope for line in self.lines if isinstance(line, Logged))
+
+
+def read_log(path: Path) -> Log:
+    """Read a whole log. A last line without its end is left out: nobody was told of it.
+
+    Raises:
+        Refused: session_not_found.
+        StorageError: Unreadable, of another format, or damaged before its last line.
+    """
+    try:
+        raw = path.read_bytes()
+    except FileNotFoundError as error:
+        raise Refused(f"No session {path.stem!r}.", "session_not_found") from error
+    except OSError as error:
+        raise StorageError(f"Cannot read {path.name}: {error.strerror}.") from error
+    size = raw.rfind(b"\n") + 1
+    lines = tuple(_decoded(raw[:size], path))
+    if not lines or not isinstance(header := lines[0], Header):
+        raise StorageError(f"{path.name} is not a session log.")
+    if header.format > FORMAT:
+        raise StorageError(f"{path.name} was written by a newer version of Reasonix.")
+    return Log(header, lines, size, len(raw) - size)
+
+
+def _decoded(block: bytes, path: Path) -> Iterator[AnyLine]:
+    for number, line in enumerate(block.split(b"\n")[:-1], 1):
+        try:
+            yield decode(line)
+        except msgspec.MsgspecError as error:
+            raise StorageError(f"{path.name} is damaged at line {number}: {error}") from error
+
+
+def cut_torn(path: Path, log: Log) -> None:
+    """Remove the half line that a crash left. Only the lock holder may call this."""
+    if log.torn:
+        os.truncate(path, log.size)
+
+
+def read_header(path: Path) -> Header | None:
+    """The first line alone; None where it is no session log."""
+    try:
+        with path.open("rb") as file:
+            line = decode(file.readline())
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return line if isinstance(line, Header) else None
