@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from fakes.clock import CountingIds, FixedClock
+from fakes.provider import ScriptedProvider
 from reasonix.agent.dispatch import Dispatcher
 from reasonix.agent.loop import Agent
 from reasonix.agent.observation import Observations
@@ -14,9 +16,6 @@ from reasonix.core.gate import EarlyGuard, Guard
 from reasonix.core.message import Message, UserMessage
 from reasonix.core.provider import Prefix
 from reasonix.core.tool import Tool
-
-from fakes.clock import CountingIds, FixedClock
-from fakes.provider import ScriptedProvider
 
 
 class MemoryJournal:

@@ -1,8 +1,9 @@
 """One request to the model: its chunks become events and one message."""
 
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from reasonix.core.error import ProviderError
 from reasonix.core.event import (
@@ -27,8 +28,7 @@ from reasonix.core.provider import (
 from reasonix.core.text import scrub
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What came of one request. retries: waits that went before it."""
 
     message: AssistantMessage

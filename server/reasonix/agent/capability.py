@@ -4,11 +4,10 @@ It only resolves: guards, evidence and rules see the real tool and its real argu
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Raw, Struct, structs
 
 from reasonix.agent.fault import explain
 from reasonix.core.error import ToolFault
@@ -72,7 +71,7 @@ def use_capability(catalog: Catalog) -> Tool:
 
 def resolve_hidden(capability_id: str, tool: Tool, arguments: str, call: Call) -> Resolved:
     """Resolve a hidden tool as if it were called through the proxy."""
-    return replace(_resolved(tool, arguments, call), capability=capability_id)
+    return structs.replace(_resolved(tool, arguments, call), capability=capability_id)
 
 
 def _target(catalog: Catalog, args: Args, call: Call) -> Resolved:

@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field, structs
 
 from reasonix.agent.changes import ChangeLedger
 from reasonix.agent.counters import Counters
@@ -36,8 +37,7 @@ CUT_SHORT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Dispatcher:
+class Dispatcher(Struct, frozen=True):
     """Runs the calls of one reply.
 
     early guards decide on a resolved call, guards on a prepared one; both in their order.
@@ -134,7 +134,7 @@ class Dispatcher:
             result = await self._outcome(call, emit)
         finally:
             if reminder:
-                result = replace(result, content=f"{result.content}\n\n{reminder}")
+                result = structs.replace(result, content=f"{result.content}\n\n{reminder}")
             self._close(call, result, started_s, emit, answers)
 
     async def _outcome(self, call: ToolCall, emit: Emit) -> ToolResult:
@@ -248,8 +248,7 @@ class Dispatcher:
         return _Bounded(cut_middle(content, RESULT_BYTES - len(note)) + note, ref, total_bytes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounded:
+class _Bounded(Struct, frozen=True):
     """total_bytes: of the whole text, where `content` is a cut of it."""
 
     content: str

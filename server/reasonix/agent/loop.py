@@ -1,6 +1,6 @@
 """The agent loop: ask the model, run what it asks for, until it asks for nothing."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from reasonix.agent.ask import Reply, ask
 from reasonix.agent.dispatch import CUT_SHORT, INTERRUPTED, Dispatcher
@@ -13,8 +13,7 @@ from reasonix.core.provider import Finish, Provider, Usage
 from reasonix.core.runner import BudgetSpent
 
 
-@dataclass(slots=True)
-class Agent:
+class Agent(Struct, eq=False):
     """A Runner: one model, one session, one set of tools. `max_steps` is per turn.
 
     `provider` and `effort` may be replaced between turns; `usage` counts the running turn and

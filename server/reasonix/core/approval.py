@@ -1,7 +1,8 @@
 """What a user is asked before a call runs, and what the answer was."""
 
-from dataclasses import dataclass
 from enum import StrEnum, auto
+
+from msgspec import Struct
 
 from reasonix.core.record import Record
 from reasonix.core.tool import Preview
@@ -37,8 +38,7 @@ class Approval(Record, frozen=True):
     agent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalDraft:
+class ApprovalDraft(Struct, frozen=True):
     """What the gate knows of an approval; the host adds ids and time.
 
     Attributes:
@@ -63,8 +63,7 @@ class Verdict(StrEnum):
     DENY = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """feedback: the user's own words with a denial, empty where there were none."""
 
     verdict: Verdict

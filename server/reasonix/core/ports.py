@@ -5,9 +5,10 @@ constructors.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from reasonix.core.event import TodoItem
 from reasonix.core.message import Message
@@ -27,8 +28,7 @@ class Ids(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """One version of a file.
 
     Attributes:
@@ -49,8 +49,7 @@ class Snapshot:
     bom: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(Struct, frozen=True):
     """The text is in place. `note`: what the user should know (written in place, ...)."""
 
     identity: str
@@ -58,15 +57,13 @@ class Committed:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """Nothing was written: the file is no longer what the base names."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unconfirmed:
+class Unconfirmed(Struct, frozen=True):
     """It is not known whether the text landed."""
 
     reason: str
@@ -158,8 +155,7 @@ class Journal(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPorts:
+class SessionPorts(Struct, frozen=True):
     """Everything a session's tools reach; made once per session."""
 
     root: Path

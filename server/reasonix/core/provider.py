@@ -1,9 +1,10 @@
 """What a model endpoint is: one request in, one stream of chunks out."""
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from typing import Protocol, TypeAlias
+
+from msgspec import Struct
 
 from reasonix.core.message import Message, ToolCall
 from reasonix.core.record import Record
@@ -45,8 +46,7 @@ class Prefix(Record, frozen=True):
     tools: tuple[ToolSpec, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """One request. Frozen: a retry sends the very same bytes.
 
     Attributes:

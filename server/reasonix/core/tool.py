@@ -6,7 +6,6 @@ computes, changes nothing) - evidence, ask, hook - run (does exactly what was sh
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import cache
 from pathlib import Path
@@ -66,8 +65,7 @@ class Status(StrEnum):
     UNKNOWN = auto()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True):
     """The end of a call.
 
     Attributes:
@@ -88,8 +86,7 @@ class ToolResult:
     observed: tuple["Observed", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Observed:
+class Observed(Struct, frozen=True):
     """The version of a file that a result shows, as `Snapshot.identity` names it."""
 
     path: Path
@@ -109,32 +106,28 @@ class FileChange(Record, frozen=True):
     removed: int
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a permission rule is matched against. kind: command | path | pattern | url."""
 
     kind: str
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A file the call will write. `base` is the identity of what was shown (None: absent)."""
 
     path: Path
     base: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """What lives exactly as long as one call."""
 
     id: str
     progress: Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A call that is ready: everything it will do is known, nothing is done.
 
     Attributes:
@@ -150,8 +143,7 @@ class Prepared:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(Struct, frozen=True):
     """A valid call whose effect, subjects and targets are known; no content was read.
 
     Attributes:
@@ -192,8 +184,7 @@ class Tool(Protocol):
 A = TypeVar("A", bound=Struct)
 
 
-@dataclass(frozen=True, slots=True)
-class _StructTool:
+class _StructTool(Struct, frozen=True):
     spec: ToolSpec
     args: type[Struct]
     resolver: Callable[[Any, Call], Resolved]

@@ -3,7 +3,8 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from reasonix.core.approval import Answer, Approval, ApprovalDraft, Verdict
 from reasonix.core.error import ToolFault
@@ -13,16 +14,14 @@ from reasonix.core.ports import Clock, Ids
 _REMEMBERED = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Resolution:
+class Resolution(Struct, frozen=True):
     """What became of an answer. reason: unknown | settled | hash_mismatch | choice_not_offered."""
 
     accepted: bool
     reason: str | None = None
 
 
-@dataclass(slots=True)
-class _Pending:
+class _Pending(Struct, eq=False):
     approval: Approval
     answer: "asyncio.Future[tuple[Answer, str]]"
 
@@ -93,8 +92,7 @@ class Approvals:
             self._settled.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SessionAsker:
+class SessionAsker(Struct, frozen=True):
     """core.gate.Asker for one session of a process that has a user."""
 
     approvals: Approvals

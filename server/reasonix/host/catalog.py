@@ -1,8 +1,9 @@
 """Listing and finding sessions, over all processes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from reasonix.core.error import Refused, StorageError
 from reasonix.core.event import SessionRecord
@@ -12,8 +13,7 @@ from reasonix.log.lock import locked_by
 from reasonix.log.store import SessionFiles, SessionStore, read_summary, write_summary
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPage:
+class SessionPage(Struct, frozen=True):
     """next_cursor: pass it on for the sessions that follow; None at the end."""
 
     sessions: tuple[SessionRecord, ...]

@@ -3,10 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from reasonix.agent.loop import Agent
 from reasonix.core.error import ReasonixError, Refused, StorageError
@@ -40,8 +40,7 @@ _TEXT_STANDS = ("length", "content_filter")
 """Failures after which the model's text so far is still worth having."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """How a turn ended, before it is told."""
 
     outcome: str
@@ -49,8 +48,7 @@ class Ending:
     error: TurnError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionParts:
+class SessionParts(Struct, frozen=True):
     """What a live session is made of; `app.py` makes them.
 
     ready: brings the agent's provider up to date before a turn; raises ReasonixError

@@ -6,10 +6,10 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from reasonix.config.atomic import write_atomic
 from reasonix.core.text import one_line
@@ -32,8 +32,7 @@ _DEADLINE_S = 0.4
 """All probes together; what has not answered by then is listed without a version."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Probe:
+class _Probe(Struct, frozen=True):
     name: str
     path: str
     stamp: str

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from reasonix.core.error import Refused
 from reasonix.core.event import Envelope
@@ -24,8 +25,7 @@ class _Closed(Exception):
     """Ends the task group: its children are cancelled and awaited."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostParts:
+class HostParts(Struct, frozen=True):
     """What a host is made of. opener: makes live sessions, given a sink for their events."""
 
     store: SessionStore

@@ -1,8 +1,9 @@
 """Standing instructions: files that a user or a project keeps for the agent."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from reasonix.core.limits import INSTRUCTION_BYTES
 
@@ -10,16 +11,14 @@ NAMES = ("REASONIX.md", "AGENTS.md", "CLAUDE.md")
 _LOCAL = tuple(name.replace(".md", ".local.md") for name in NAMES)
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(Struct, frozen=True):
     """label: `user/...` or `workspace/...`, so that no real path enters the prefix."""
 
     label: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(Struct, frozen=True):
     """skipped: what was left out, and why, one sentence each."""
 
     files: tuple[Instruction, ...]
@@ -61,7 +60,7 @@ def _candidates(home: Path, root: Path, start: Path) -> Iterator[tuple[str, Path
     folders = [root]
     if start.is_relative_to(root):
         for part in start.relative_to(root).parts:
-            folders.append(folders[-1] / part)  # noqa: PERF401 -- each builds on the last
+            folders.append(folders[-1] / part)
     for folder in folders:
         for name in (*NAMES, *_LOCAL):
             inside = (folder / name).relative_to(root).as_posix()

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from reasonix import __version__
 from reasonix.agent.loop import Agent
@@ -28,8 +29,7 @@ from reasonix.log.results import ResultStore
 from reasonix.log.store import SessionFiles, SessionStore, write_summary
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Struct, frozen=True):
     """What a session's engine is given by the host.
 
     prefix: the one to replay verbatim, None for a new session. emit: tells an event of the
@@ -47,8 +47,7 @@ class Seat:
     emit: Emit
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
+class Engine(Struct, frozen=True):
     """What `app.py` puts on a seat. ready, close: as in SessionParts."""
 
     agent: Agent
@@ -69,8 +68,7 @@ class MakeEngine(Protocol):
     def make(self, seat: Seat) -> Engine: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Opener:
+class Opener(Struct, frozen=True):
     store: SessionStore
     engines: MakeEngine
     publish: Sink

@@ -1,11 +1,11 @@
 """What a front end may ask of a session when it opens one."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
+
+class SessionOptions(Struct, frozen=True):
     """None leaves the configured value, or the stored one of a resumed session.
 
     Attributes:

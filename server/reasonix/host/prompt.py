@@ -1,9 +1,10 @@
 """The stable system text: the product's own words, the session's context, instructions."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from reasonix.core.error import ConfigError
 
@@ -14,8 +15,7 @@ _REASONING = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PromptParts:
+class PromptParts(Struct, frozen=True):
     """What the system text is made of. Empty parts leave no trace.
 
     capabilities: one line each, `tool:name(arguments)`. offline: no network is to be had.

@@ -1,14 +1,13 @@
 """The state of a live session that clients see and the log keeps."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from reasonix.core.event import SessionRecord
 from reasonix.core.provider import Usage
 from reasonix.log.format import Settings
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Struct, eq=False):
     """Mutable, one per live session; `record` is the picture of it for the outside.
 
     turn_id: the running turn, or the last one; empty before the first.

@@ -1,7 +1,8 @@
 """A session log turned back into a live session's state, and what a crash left undone."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from reasonix.agent.context.prune import prune_before
 from reasonix.core.approval import Approval
@@ -40,8 +41,7 @@ UNKNOWN = (
 NEVER_RAN = "cancelled: Reasonix stopped before this call began; nothing was done."
 
 
-@dataclass(slots=True)
-class Restored:
+class Restored(Struct, eq=False):
     """What a log says of its session.
 
     Attributes:
@@ -132,8 +132,7 @@ def _follow(state: Restored, envelope: Envelope) -> None:
             pass
 
 
-@dataclass(frozen=True, slots=True)
-class Mending:
+class Mending(Struct, frozen=True):
     """What brings an interrupted session to rest: events to number, messages to commit."""
 
     events: tuple[Event, ...]

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from reasonix.core.event import (
     TRANSIENT,
@@ -24,8 +24,7 @@ Sink: TypeAlias = Callable[[Envelope], None]
 """Takes an envelope and returns at once. Never raises, never awaits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """reset: `events` is the whole session, not what follows the caller's last number."""
 
     reset: bool

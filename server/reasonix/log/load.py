@@ -2,18 +2,17 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from reasonix.core.error import Refused, StorageError
 from reasonix.core.event import Envelope
 from reasonix.log.format import FORMAT, AnyLine, Header, Logged, decode
 
 
-@dataclass(frozen=True, slots=True)
-class Log:
+class Log(Struct, frozen=True):
     """A log as read. size: bytes up to the last whole line; torn: bytes after it."""
 
     header: Header

@@ -4,10 +4,10 @@ import hashlib
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct
 
 from reasonix.config.atomic import write_atomic
 from reasonix.core.error import Refused, StorageError
@@ -18,8 +18,7 @@ from reasonix.log.lock import SessionLock, locked_by
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFiles:
+class SessionFiles(Struct, frozen=True):
     """The files of one session, none of which need exist."""
 
     log: Path
