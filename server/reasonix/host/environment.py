@@ -3,9 +3,12 @@
 import os
 import platform
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -97,11 +100,20 @@ class EnvironmentProbe:
         try:
             output, _ = probe.process.communicate(timeout=max(0.0, deadline_s - time.monotonic()))
         except subprocess.TimeoutExpired:
-            probe.process.kill()
+            _kill_group(probe.process)
             probe.process.communicate()
             return
         if probe.process.returncode == 0:
             self._known[probe.stamp] = one_line(output, _VERSION_CHARS)
+
+
+def _kill_group(process: "subprocess.Popen[str]") -> None:
+    """End a probe and its children: a wrapper's child would hold the pipe open for ever."""
+    if sys.platform == "win32":
+        process.kill()
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _named(name: str, version: str) -> str:

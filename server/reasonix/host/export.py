@@ -19,7 +19,7 @@ from reasonix.host.restore import restore
 from reasonix.log.format import Committed
 from reasonix.log.load import Log, read_log
 from reasonix.log.store import SessionFiles
-from reasonix.providers.cassette import cassette_from_messages, encode_cassette
+from reasonix.providers.cassette import cassette_bytes, cassette_from_messages
 
 
 def export_session(files: SessionFiles, format: str) -> Path:
@@ -52,7 +52,8 @@ def _cassette(log: Log) -> bytes:
     if state.prefix is None:
         raise StorageError("The session has no prefix, so it cannot be replayed.")
     messages = [line.message for line in log.lines if isinstance(line, Committed)]
-    return encode_cassette(cassette_from_messages(state.prefix, messages))
+    placeholders = {"root": log.header.root}
+    return cassette_bytes(cassette_from_messages(state.prefix, messages, (), placeholders))
 
 
 def _markdown(log: Log) -> bytes:
