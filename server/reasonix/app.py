@@ -21,7 +21,7 @@ from reasonix.config.load import Loaded, load
 from reasonix.config.model_ref import ModelChoice, resolve_model
 from reasonix.config.paths import Paths, paths_from
 from reasonix.config.schema import Config, preset_of
-from reasonix.core.error import ConfigError, StorageError
+from reasonix.core.error import ConfigError
 from reasonix.core.event import NoticeGiven, TodoItem, TodoReplaced
 from reasonix.core.ports import SessionPorts
 from reasonix.core.provider import Chunk, Prefix, Provider, Request
@@ -41,7 +41,7 @@ from reasonix.log.store import SessionStore
 from reasonix.permission.gate import AskGuard, DenyGuard
 from reasonix.permission.policy import Policy
 from reasonix.sandbox.roots import Roots
-from reasonix.sandbox.shell import Shell, make_shell
+from reasonix.sandbox.shell import Shell, make_shell, shell_program
 from reasonix.tools import VISIBLE, builtin_tools
 from reasonix.tools.disk import DiskFileSystem
 from reasonix.tools.lock import PathLocks
@@ -232,7 +232,13 @@ class _Bench:
         self._temp = _session_temp(app.env, seat.state.session_id)
         self.roots = _roots(app, seat, loaded.config, self._temp)
         self.shell: Shell = make_shell(
-            self._config.sandbox, self._config.tools, self.roots, app.env, sys.platform
+            self._config.sandbox,
+            self._config.tools,
+            self.roots,
+            app.env,
+            sys.platform,
+            secret_names=tuple(entry.api_key_env for entry in self._config.providers),
+            full_access=seat.state.permission_mode == "danger-full-access",
         )
         self.toolbox = Toolbox(*self._tools())
 
@@ -261,7 +267,8 @@ class _Bench:
         prompt_file = Path(agent.system_prompt_file) if agent.system_prompt_file else None
         environment = ""
         if probe is not None:
-            lines = [probe.summary(shell=self.shell.name)]
+            program = shell_program(self._config.tools.shell, self._app.env, sys.platform)
+            lines = [probe.summary(shell=Path(program[0]).name)]
             environment = "\n".join([*lines, *declared_tools(self._config.environment.tools)])
         parts = PromptParts(
             own_text(agent.system_prompt, prompt_file),
@@ -276,11 +283,18 @@ class _Bench:
 
     def agent(self, prefix: Prefix) -> Agent:
         app, seat, options = self._app, self._seat, self._seat.options
-        policy = Policy.from_config(self._config.permissions, seat.state.permission_mode)
+        policy = Policy(
+            self._config.permissions,
+            self.roots,
+            preset=seat.state.permission_mode,
+            network=self._config.sandbox.network,
+            allowed_tools=options.allowed_tools,
+            user_home=_user_home(app.env),
+        )
         dispatcher = Dispatcher(
             self.toolbox,
-            (DenyGuard(policy, self.roots),),
-            (AskGuard(policy, self.roots, seat.asker),),
+            (DenyGuard(policy),),
+            (AskGuard(policy, seat.asker, self.roots, _user_home(app.env)),),
             seat.journal,
             seat.results,
             app.clock,
@@ -288,7 +302,13 @@ class _Bench:
         )
         session = Session(prefix, seat.journal, seat.messages)
         return Agent(
-            session, _NotReady(), dispatcher, seat.journal, app.ids, max_steps=options.max_steps
+            session,
+            _NotReady(),
+            dispatcher,
+            seat.journal,
+            app.ids,
+            max_steps=options.max_steps,
+            compacts="compaction" not in options.ablate,
         )
 
     def close(self) -> None:
@@ -338,18 +358,15 @@ def _check_effort(choice: ModelChoice, effort: str | None) -> None:
         raise ConfigError(f"{choice.ref} has no effort {effort!r}: {known}.", "usage")
 
 
-def _session_temp(env: Mapping[str, str], session_id: str) -> Path:
-    """A private directory for the session's commands; removed with the session.
+def _user_home(env: Mapping[str, str]) -> Path | None:
+    home = env.get("HOME") or env.get("USERPROFILE")
+    return Path(home) if home else None
 
-    Raises:
-        StorageError: It can't be made.
-    """
-    temp = Path(env.get("TMPDIR") or "/tmp") / f"reasonix-{session_id}"
-    try:
-        temp.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StorageError(f"Cannot make {temp}: {error.strerror}.") from error
-    return temp
+
+def _session_temp(env: Mapping[str, str], session_id: str) -> Path:
+    """A private directory for the session's commands: made by the first, removed at the end."""
+    folder = env.get("TMPDIR") or env.get("TEMP") or "/tmp"
+    return Path(folder) / f"reasonix-{session_id}"
 
 
 def _roots(app: App, seat: Seat, config: Config, temp: Path) -> Roots:

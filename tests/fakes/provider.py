@@ -30,9 +30,11 @@ class ScriptedProvider:
     def __init__(self, *steps: Step) -> None:
         self._steps = iter(steps)
         self.requests: list[Request] = []
+        self.asked = asyncio.Event()
 
     async def stream(self, request: Request, /) -> AsyncGenerator[Chunk, None]:
         self.requests.append(request)
+        self.asked.set()
         for chunk in next(self._steps):
             if isinstance(chunk, ReasonixError):
                 raise chunk

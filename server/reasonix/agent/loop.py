@@ -14,7 +14,9 @@ from reasonix.core.runner import BudgetSpent
 
 
 class Agent(Struct, eq=False):
-    """A Runner: one model, one session, one set of tools. `max_steps` is per turn.
+    """A Runner: one model, one session, one set of tools.
+
+    `max_steps` is per turn; without `compacts` a full window ends the turn at once.
 
     `provider` and `effort` may be replaced between turns; `usage` counts the running turn and
     `text` is the last text of its model.
@@ -27,6 +29,7 @@ class Agent(Struct, eq=False):
     ids: Ids
     effort: str | None = None
     max_steps: int | None = None
+    compacts: bool = True
     usage: Usage = field(default_factory=Usage)
     text: str = ""
 
@@ -58,7 +61,7 @@ class Agent(Struct, eq=False):
         try:
             return await self._reply(emit)
         except ContextOverflow as overflow:
-            cut = self.session.prune()
+            cut = self.session.prune() if self.compacts else None
             if cut is None:
                 raise
             emit(CompactionRun("done", "prune", *cut, reason=str(overflow)))

@@ -4,8 +4,10 @@ import difflib
 
 
 def scrub(text: str) -> str:
-    """Replace lone surrogates, which no UTF-8 encoder takes, by U+FFFD."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace") if _odd(text) else text
+    """Replace each lone surrogate, which no UTF-8 encoder takes, by one U+FFFD."""
+    if not _odd(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _odd(text: str) -> bool:

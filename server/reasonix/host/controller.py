@@ -15,7 +15,6 @@ from reasonix.core.event import (
     ApprovalResolved,
     Envelope,
     Event,
-    ModeChanged,
     NoticeGiven,
     SessionRecord,
     TurnError,
@@ -157,12 +156,6 @@ class Controller:
     def rename(self, title: str) -> None:
         self._parts.state.title = one_line(title, TITLE_CHARS)
         self._keep_settings()
-
-    def set_permission_mode(self, preset: str) -> None:
-        state = self._parts.state
-        state.permission_mode = preset
-        self._keep_settings()
-        self.emit(ModeChanged(state.mode, preset, state.model, state.effort))
 
     def close(self) -> None:
         """Give the session up; the log stays whole. Call when no turn runs."""

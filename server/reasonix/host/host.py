@@ -21,10 +21,6 @@ from reasonix.log.copy import copy_session
 from reasonix.log.store import SessionStore
 
 
-class _Closed(Exception):
-    """Ends the task group: its children are cancelled and awaited."""
-
-
 class HostParts(Struct, frozen=True):
     """What a host is made of. opener: makes live sessions, given a sink for their events."""
 
@@ -37,16 +33,17 @@ class HostParts(Struct, frozen=True):
 @asynccontextmanager
 async def open_host(parts: HostParts) -> AsyncGenerator["Host", None]:
     """Open a host; leaving the block cancels and awaits every turn, then closes the sessions."""
-    host: Host | None = None
+    tasks = asyncio.TaskGroup()
+    # Entered by hand: a block inside the group would have its errors wrapped in a group too.
+    await tasks.__aenter__()
+    host = Host(parts, tasks)
     try:
-        async with asyncio.TaskGroup() as tasks:
-            host = Host(parts, tasks)
-            yield host
-            raise _Closed
-    except* _Closed:
-        pass
+        yield host
     finally:
-        for controller in host.controllers() if host else ():
+        for controller in host.controllers():
+            controller.cancel()
+        await tasks.__aexit__(None, None, None)
+        for controller in host.controllers():
             controller.close()
 
 

@@ -179,7 +179,15 @@ class Opener(Struct, frozen=True):
             else SessionAsker(self.approvals, state.session_id, turn_id),
             lambda event: stream.emit(event, state.turn_id or None),
         )
-        engine = self.engines.make(seat)
+        try:
+            engine = self.engines.make(seat)
+        except (ReasonixError, OSError):
+            journal.close()
+            lock.release()
+            if restored is None:
+                files.log.unlink(missing_ok=True)
+                files.lock.unlink(missing_ok=True)
+            raise
         parts = SessionParts(
             state,
             stream,
