@@ -10,7 +10,6 @@ from fakes.provider import ScriptedProvider, calls, says
 from fakes.tools import Args, tool
 from reasonix.core.error import ConfigError, ProviderError, Refused
 from reasonix.core.event import ApprovalRequested, Envelope, ToolStarted, TurnFinished, TurnResult
-from reasonix.core.message import UserMessage
 from reasonix.core.tool import Call, Effect, ToolResult
 from reasonix.host.controller import Controller
 from reasonix.host.host import Host
@@ -99,12 +98,8 @@ async def test_cancelling_tells_one_end_and_leaves_the_session_usable(tmp_path: 
         assert not controller.cancel()
         check_grammar(e.event for e in events)
         assert (await one_turn(controller)).text == "Again."
-        assert (
-            [m.role for m in script.requests[-1].messages]
-            == [*("user", "assistant", "tool", "user")]
-            if hasattr(UserMessage, "role")
-            else True
-        )
+        kinds = [type(message).__name__ for message in script.requests[-1].messages]
+        assert kinds == ["UserMessage", "AssistantMessage", "ToolMessage", "UserMessage"]
 
 
 async def test_leaving_the_host_ends_its_turns_and_keeps_them(tmp_path: Path):
@@ -223,12 +218,12 @@ async def test_a_session_that_is_open_elsewhere_is_refused(tmp_path: Path):
 
 async def test_a_turn_that_died_is_interrupted_when_the_session_is_taken_up(tmp_path: Path):
     gate = asyncio.Event()
-    async with scripted_host(tmp_path, ScriptedProvider([gate])) as host:
+    script = ScriptedProvider([gate])
+    async with scripted_host(tmp_path, script) as host:
         controller = await host.new(ROOT, OPTIONS)
         controller.start("go")
-        await asyncio.sleep(0)
-        while len(controller._parts.agent.session.messages) < 1:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(5):
+            await script.asked.wait()
         dead = SessionStore(tmp_path / "dead").place(ROOT, "session-dead")
         controller._parts.journal.append()
         dead.log.write_bytes(log_of(tmp_path, controller).read_bytes())
