@@ -125,8 +125,10 @@ class App:
         given = trusted if isinstance(trusted, bool) else root in trusted
         return load(self.paths, root, self.env, self.launch.flags, trusted=given or None)
 
-    def provider(self, choice: ModelChoice, config: Config, effort: str | None) -> Provider:
-        """Make the provider of a model.
+    def provider(
+        self, choice: ModelChoice, config: Config, root: Path, effort: str | None
+    ) -> Provider:
+        """Make the provider of a model for the sessions of one root.
 
         Raises:
             ProviderError: no_key.
@@ -154,6 +156,7 @@ class App:
             temperature=config.agent.temperature if temperature is None else temperature,
             effort=effort or choice.effort or None,
             cassette=Path(entry.cassette) if entry.cassette else None,
+            placeholders={"root": str(root)},
         )
         client = None
         if entry.kind != "replay":
@@ -334,7 +337,7 @@ class _Ready(Struct, eq=False):
             return
         config = self.app.config_for(self.seat.root).config
         choice = resolve_model(config, state.model or None)
-        self.agent.provider = self.app.provider(choice, config, state.effort)
+        self.agent.provider = self.app.provider(choice, config, self.seat.root, state.effort)
         self.agent.effort = state.effort or choice.effort or None
         state.model = choice.ref
         self.made_for = (state.model, state.effort)

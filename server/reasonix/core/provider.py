@@ -32,6 +32,21 @@ class Usage(Record, frozen=True):
             self.requests + other.requests,
         )
 
+    def minus(self, earlier: "Usage") -> "Usage":
+        """What was added since `earlier`, a sum that this one grew from."""
+        return Usage(
+            _difference(self.prompt_tokens, earlier.prompt_tokens),
+            _difference(self.completion_tokens, earlier.completion_tokens),
+            _difference(self.reasoning_tokens, earlier.reasoning_tokens),
+            _difference(self.cache_hit_tokens, earlier.cache_hit_tokens),
+            _difference(self.cache_miss_tokens, earlier.cache_miss_tokens),
+            self.requests - earlier.requests,
+        )
+
+
+def _difference(later: int | None, earlier: int | None) -> int | None:
+    return later if later is None or earlier is None else later - earlier
+
 
 def _sum(left: int | None, right: int | None) -> int | None:
     if left is None or right is None:

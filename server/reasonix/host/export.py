@@ -14,7 +14,9 @@ from reasonix.core.event import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    UsageCounted,
 )
+from reasonix.core.provider import Usage
 from reasonix.host.restore import restore
 from reasonix.log.format import Committed
 from reasonix.log.load import Log, read_log
@@ -53,7 +55,25 @@ def _cassette(log: Log) -> bytes:
         raise StorageError("The session has no prefix, so it cannot be replayed.")
     messages = [line.message for line in log.lines if isinstance(line, Committed)]
     placeholders = {"root": log.header.root}
-    return cassette_bytes(cassette_from_messages(state.prefix, messages, (), placeholders))
+    return cassette_bytes(
+        cassette_from_messages(state.prefix, messages, _usages(log), placeholders)
+    )
+
+
+def _usages(log: Log) -> list[Usage]:
+    """The figures of each reply; the log has each turn's running sum."""
+    usages: list[Usage] = []
+    before = Usage()
+    for envelope in log.envelopes():
+        match envelope.event:
+            case TurnStarted():
+                before = Usage()
+            case UsageCounted(usage=usage):
+                usages.append(usage.minus(before))
+                before = usage
+            case _:
+                pass
+    return usages
 
 
 def _markdown(log: Log) -> bytes:

@@ -10,12 +10,14 @@ from fakes.provider import ScriptedProvider, calls, says
 from fakes.tools import Args, tool
 from reasonix.core.error import ConfigError, ProviderError, Refused
 from reasonix.core.event import ApprovalRequested, Envelope, ToolStarted, TurnFinished, TurnResult
+from reasonix.core.provider import Usage
 from reasonix.core.tool import Call, Effect, ToolResult
 from reasonix.host.controller import Controller
 from reasonix.host.host import Host
 from reasonix.host.option import SessionOptions
 from reasonix.log.load import read_log
 from reasonix.log.store import SessionStore
+from reasonix.providers.cassette import read_cassette
 
 ROOT = Path("/project")
 OPTIONS = SessionOptions()
@@ -346,3 +348,14 @@ async def test_cancelling_withdraws_what_is_pending_and_a_late_answer_does_nothi
             "tool_finished",
             "turn_finished",
         ]
+
+
+async def test_a_cassette_holds_the_figures_of_each_reply(tmp_path: Path):
+    script = ScriptedProvider(calls(("echo", '{"text":"x"}')), says("One."), says("Two."))
+    async with scripted_host(tmp_path, script, tool("echo")) as host:
+        controller = await host.new(ROOT, OPTIONS)
+        await one_turn(controller)
+        await one_turn(controller)
+        path = await host.export(controller.session_id, "cassette")
+    ends = [entry.chunks[-1] for entry in read_cassette(path)]
+    assert [end.usage for end in ends] == [Usage(10, 2, requests=1)] * 3

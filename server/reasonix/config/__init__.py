@@ -1,0 +1,1 @@
+"""What the user has set, where it lives, and which project files may speak."""

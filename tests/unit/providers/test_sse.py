@@ -1,0 +1,64 @@
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from fakes.model_server import cut_up
+from reasonix.core.error import ProviderError
+from reasonix.providers.sse import SseSplitter
+
+
+def split(data: bytes, size: int = 0) -> list[bytes]:
+    splitter = SseSplitter()
+    found = [payload for piece in cut_up(data, size) for payload in splitter.feed(piece)]
+    return found + splitter.flush()
+
+
+FIELDS = (b"data: x", b"data:y", b"data", b": c", b"event: e", b"dat", b"a: z", b" ")
+ENDS = (b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\xff")
+PIECES = st.sampled_from((*FIELDS, *ENDS))
+
+
+@given(st.lists(PIECES, max_size=30).map(b"".join), st.integers(1, 9))
+@example(b"data: x\r\ndata: y\r\n\r\n", 1)
+def test_any_cutting_gives_the_same_payloads(data: bytes, size: int) -> None:
+    assert split(data, size) == split(data)
+
+
+def by_the_rules(data: bytes) -> list[bytes]:
+    """A second reading, from the text of the standard; the open event counts as ended."""
+    text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    payloads, parts = [], []
+    for line in [*text.split(b"\n"), b""]:
+        name, _, value = line.partition(b":")
+        if not line:
+            if b"\n".join(parts):
+                payloads.append(b"\n".join(parts))
+            parts = []
+        elif name == b"data":
+            parts.append(value.removeprefix(b" "))
+    return payloads
+
+
+@given(st.lists(PIECES, max_size=30).map(b"".join))
+def test_payloads_are_those_of_the_rules(data: bytes) -> None:
+    assert split(data) == by_the_rules(data)
+
+
+def test_a_payload_comes_out_as_soon_as_its_blank_line_is_in() -> None:
+    splitter = SseSplitter()
+    assert splitter.feed(b"data: a\r\n\r") == [b"a"]
+    assert splitter.feed(b"\ndata: b\n\n") == [b"b"]
+
+
+def test_an_event_without_end_is_given_up_at_the_limit() -> None:
+    splitter = SseSplitter(limit_bytes=100)
+    with pytest.raises(ProviderError, match="over 100 bytes"):
+        for _ in range(20):
+            splitter.feed(b"data: 12345")
+
+
+def test_many_small_data_lines_are_held_to_the_same_limit() -> None:
+    splitter = SseSplitter(limit_bytes=100)
+    with pytest.raises(ProviderError, match="over 100 bytes"):
+        for _ in range(30):
+            splitter.feed(b"data: 12345\n")
