@@ -1,0 +1,98 @@
+"""What every tool that rewrites one file does once it knows the new text."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from reasonix.core.error import ToolFault
+from reasonix.core.ports import Committed, Conflict, FileSystem, Snapshot, Unconfirmed
+from reasonix.core.tool import (
+    FileChange,
+    FileDiff,
+    Observed,
+    Prepared,
+    Preview,
+    Status,
+    Target,
+    ToolResult,
+    call_digest,
+)
+from reasonix.tools.diff import LineDiff, Region, compare, unified
+from reasonix.tools.line import split_lines
+
+
+class Change(NamedTuple):
+    """A new text for one file.
+
+    Attributes:
+        base: What it replaces; None makes a new file.
+        regions: Outside of these the lines are the same; empty where that is not known.
+        told: The result's text, made once the change is in place.
+        located: Where the call's path leads now.
+    """
+
+    path: Path
+    shown: str
+    base: Snapshot | None
+    text: str
+    regions: tuple[Region, ...]
+    told: Callable[[LineDiff], str]
+    located: Callable[[], Path]
+
+
+async def prepare_change(
+    files: FileSystem, tool: str, arguments: str, title: str, change: Change
+) -> Prepared:
+    """Work out the diff; the returned run() commits exactly that text on exactly that base."""
+    diff, shown_diff = await asyncio.to_thread(_diff, change)
+    base = change.base.identity if change.base is not None else None
+    targets = (Target(change.path, base),)
+    preview = Preview("diff", shown_diff.text, change.path.as_uri())
+
+    async def run() -> ToolResult:
+        return await _commit(files, change, diff, shown_diff)
+
+    digest = call_digest(tool, arguments, targets, (), preview)
+    return Prepared(run, targets, preview, digest, title)
+
+
+def _diff(change: Change) -> tuple[LineDiff, FileDiff]:
+    old = split_lines(change.base.text) if change.base is not None else []
+    diff = compare(old, split_lines(change.text), change.regions)
+    return diff, unified(change.shown, diff, created=change.base is None)
+
+
+async def _commit(
+    files: FileSystem, change: Change, diff: LineDiff, shown_diff: FileDiff
+) -> ToolResult:
+    # The approval was for that file: a link that was put in its place leads elsewhere.
+    if change.located() != change.path:
+        raise _stale(change, f"{change.shown} leads to another place now.")
+    match await files.commit(change.path, change.base, change.text):
+        case Conflict(reason):
+            raise _stale(change, reason)
+        case Unconfirmed(reason):
+            return ToolResult(
+                f"unknown_outcome: It is not known whether {change.shown} was written. {reason} "
+                "Read it before you go on.",
+                Status.UNKNOWN,
+                "unknown_outcome",
+            )
+        case Committed(identity, created, note):
+            told = await asyncio.to_thread(change.told, diff)
+            status = "created" if created else "modified"
+            return ToolResult(
+                f"{told}\n[{note}]" if note else told,
+                diffs=(shown_diff,),
+                changes=(FileChange(change.shown, status, diff.added, diff.removed),),
+                observed=(Observed(change.path, identity),),
+            )
+
+
+def _stale(change: Change, reason: str) -> ToolFault:
+    if change.base is None:
+        return ToolFault("already_exists", f"{reason} Nothing was written. Read it first.")
+    return ToolFault(
+        "stale", f"{reason} Nothing was written. Read it again, then send the change again."
+    )

@@ -1,0 +1,66 @@
+"""How ripgrep is found and called, so that it leaves out what `ignore.py` leaves out."""
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from reasonix.core.limits import READ_FILE_BYTES
+from reasonix.tools.ignore import Scope
+
+_RULES = (
+    "--no-config",
+    "--hidden",
+    "--no-ignore-global",
+    "--no-ignore-dot",
+    "--sort=path",
+    f"--max-filesize={READ_FILE_BYTES}",
+    # Globs that only exclude leave every other rule as it is.
+    "--glob=!.git",
+    "--glob=!**/.reasonix/chats",
+)
+
+
+class Query(NamedTuple):
+    """What grep asks. start: `./` or `./name`, in `folder`. names: a glob over file names."""
+
+    folder: Path
+    start: str
+    pattern: str
+    ignore_case: bool
+    context: int
+    names: str
+
+
+def find_ripgrep(search_path: str) -> Path | None:
+    """The `rg` beside the interpreter, else the first on `search_path` (a PATH value)."""
+    name = "rg.exe" if sys.platform == "win32" else "rg"
+    folders = [str(Path(sys.executable).parent), *search_path.split(os.pathsep)]
+    for folder in folders:
+        program = Path(folder, name)
+        if folder and program.is_absolute() and os.access(program, os.X_OK) and program.is_file():
+            return program
+    return None
+
+
+def _rules(scope: Scope) -> tuple[str, ...]:
+    above = () if scope.above else ("--no-ignore-parent",)
+    # Without a repository rg would read no .gitignore; with this option it would not see where
+    # an inner repository begins.
+    return (*_RULES, *above, *(() if scope.repository and scope.above else ("--no-require-git",)))
+
+
+def list_command(program: Path, scope: Scope) -> tuple[str, ...]:
+    """List the files below the working directory, each name followed by NUL."""
+    return (str(program), "--files", "--null", "--no-messages", *_rules(scope), "./")
+
+
+def search_command(program: Path, scope: Scope, query: Query) -> tuple[str, ...]:
+    """Search the query's start in the working directory; one JSON object a line."""
+    kinds = (f"--type-add=wanted:{query.names}", "--type=wanted") if query.names else ()
+    case = "--ignore-case" if query.ignore_case else "--case-sensitive"
+    options = ("--json", "--crlf", "--no-messages", case, f"--context={query.context}")
+    return (
+        *(str(program), *options, *_rules(scope), *kinds),
+        *(f"--regexp={query.pattern}", "--", query.start),
+    )

@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from fakes.workbench import Workbench
+from reasonix.core.tool import Effect, Tool
+from reasonix.tools import VISIBLE
+
+CONTRACT = {
+    "read_file": (True, Effect.READ, {"path": True, "offset": False, "limit": False}),
+    "write_file": (False, Effect.WRITE, {"path": True, "content": True}),
+    "edit_file": (
+        False,
+        Effect.WRITE,
+        {"path": True, "old_string": True, "new_string": True, "replace_all": False},
+    ),
+    "ls": (True, Effect.READ, {"path": False, "recursive": False}),
+    "glob": (True, Effect.READ, {"pattern": True, "path": False, "timeout_seconds": False}),
+    "grep": (
+        True,
+        Effect.READ,
+        {
+            "pattern": True,
+            "path": False,
+            "glob": False,
+            "ignore_case": False,
+            "context": False,
+            "timeout_seconds": False,
+        },
+    ),
+    "todo_write": (True, Effect.SESSION, {"todos": True}),
+}
+
+
+def fields(tool: Tool) -> dict[str, bool]:
+    """The arguments, and whether each is required."""
+    schema = msgspec.json.decode(tool.spec.parameters)
+    assert schema["additionalProperties"] is False
+    required = schema.get("required", [])
+    return {name: name in required for name in schema["properties"]}
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_each_tool_is_as_the_contract_says(bench: Workbench, name: str) -> None:
+    tool = bench.tools[name]
+    assert (tool.spec.read_only, tool.spec.effect, fields(tool)) == CONTRACT[name]
+
+
+@pytest.mark.parametrize("name", CONTRACT)
+def test_each_description_is_one_line_within_its_cap(bench: Workbench, name: str) -> None:
+    text = bench.tools[name].spec.description
+    assert 80 < len(text) <= (400 if name in VISIBLE else 900)
+    assert "\n" not in text
+
+
+def test_a_schema_is_the_same_bytes_in_every_session(base: Path, tmp_path: Path) -> None:
+    (tmp_path / "reasonix").mkdir()
+    first, second = Workbench(base), Workbench(tmp_path)
+    for name in CONTRACT:
+        assert bytes(first.tools[name].spec.parameters) == bytes(second.tools[name].spec.parameters)
+
+
+def test_the_items_of_a_todo_list_are_as_the_contract_says(bench: Workbench) -> None:
+    schema = msgspec.json.decode(bench.tools["todo_write"].spec.parameters)
+    (item,) = schema["$defs"].values()
+    assert set(item["properties"]) == {"content", "status", "activeForm", "level"}
+    assert item["required"] == ["content", "status"]
