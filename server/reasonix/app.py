@@ -339,8 +339,13 @@ class _Ready(Struct, eq=False):
         choice = resolve_model(config, state.model or None)
         self.agent.provider = self.app.provider(choice, config, self.seat.root, state.effort)
         self.agent.effort = state.effort or choice.effort or None
+        if choice.provider.kind == "replay":
+            self.seat.emit(NoticeGiven("info", "replay", _REPLAY))
         state.model = choice.ref
         self.made_for = (state.model, state.effort)
+
+
+_REPLAY = "No model is asked: its side of this session is played back from a recording."
 
 
 def _preset(name: str | None, config: Config) -> str:

@@ -71,6 +71,7 @@ class Controller:
         self._parts = parts
         self._tasks = tasks
         self._work: asyncio.Task[Ending] | None = None
+        self._stopped = False
         self._ended: asyncio.Future[TurnResult] | None = None
 
     @property
@@ -126,6 +127,7 @@ class Controller:
         """
         if self._ended is not None and not self._ended.done():
             raise Refused("A turn is already running in this session.", "turn_running")
+        self._work, self._stopped = None, False
         turn_id = self._parts.state.turn_id = self._parts.ids.new("turn")
         self._ended = asyncio.get_running_loop().create_future()
         self._set_status("running")
@@ -134,10 +136,10 @@ class Controller:
 
     def cancel(self) -> bool:
         """Stop the running turn; False where none runs."""
-        if self._work is None or self._work.done():
+        if self._ended is None or self._ended.done():
             return False
-        self._work.cancel()
-        return True
+        self._stopped = True
+        return self._work is None or self._work.cancel()
 
     async def finished(self, turn_id: str) -> TurnResult:
         """Wait for the end of the running or last turn.
@@ -180,8 +182,11 @@ class Controller:
         """Run one turn to its end. A cancel stops the work only, so that the end is told."""
         ending = Ending("cancelled")
         try:
+            self._begin(text, source)
             async with asyncio.TaskGroup() as group:
-                self._work = group.create_task(self._ending(text, source))
+                self._work = group.create_task(self._ending(text))
+                if self._stopped:
+                    self._work.cancel()
             if not self._work.cancelled():
                 ending = self._work.result()
             await self._seal(ending)
@@ -189,10 +194,9 @@ class Controller:
             if self._ended is not None and not self._ended.done():
                 self._seal_now(ending)
 
-    async def _ending(self, text: str, source: str) -> Ending:
+    async def _ending(self, text: str) -> Ending:
         """Carry the turn and turn whatever happens into an outcome."""
         try:
-            self._begin(text, source)
             self._parts.ready()
             return Ending("done", await self._parts.agent.run(UserMessage(text), self.emit))
         except BudgetSpent as spent:

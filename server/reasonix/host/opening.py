@@ -85,7 +85,14 @@ class Opener(Struct, frozen=True):
         )
         self.engines.plan(root, options, state)
         files = self.store.place(root, session_id)
-        parts, notices = self._assemble(files, state, options, None)
+        held = _hold(files)
+        try:
+            parts, notices = self._assemble(held, state, options, None)
+        except (ReasonixError, OSError):
+            held.give_up()
+            files.log.unlink(missing_ok=True)
+            files.lock.unlink(missing_ok=True)
+            raise
         journal = parts.journal
         journal.line(Header(FORMAT, session_id, str(root), now))
         journal.line(self._opened(1))
@@ -106,9 +113,15 @@ class Opener(Struct, frozen=True):
             state = self._state_of(files, log.header.root, restored)
             before = (state.model, state.effort, state.permission_mode)
             self.engines.plan(Path(log.header.root), options, state)
-            parts, notices = self._assemble(files, state, options, restored, lock, log.size)
+            journal = LogJournal(files.log, log.size, restored.last_seq)
         except (ReasonixError, OSError):
             lock.release()
+            raise
+        held = _Held(files, lock, journal)
+        try:
+            parts, notices = self._assemble(held, state, options, restored)
+        except (ReasonixError, OSError):
+            held.give_up()
             raise
         parts.journal.line(self._opened(restored.epoch + 1))
         if before != (state.model, state.effort, state.permission_mode):
@@ -150,51 +163,18 @@ class Opener(Struct, frozen=True):
         return Opened(epoch, self.clock.now_ms(), os.getpid(), __version__)
 
     def _assemble(
-        self,
-        files: SessionFiles,
-        state: SessionState,
-        options: SessionOptions,
-        restored: Restored | None,
-        lock: SessionLock | None = None,
-        size: int = 0,
+        self, held: "_Held", state: SessionState, options: SessionOptions, restored: Restored | None
     ) -> tuple[SessionParts, tuple[NoticeGiven, ...]]:
-        lock = lock or _new_lock(files)
-        journal = LogJournal(files.log, size, restored.last_seq if restored else 0)
         epoch = restored.epoch + 1 if restored else 1
-        stream = EventStream(state.session_id, epoch, journal, self.clock, self.publish)
-
-        def turn_id() -> str:
-            return state.turn_id
-
-        seat = Seat(
-            state,
-            Path(state.root),
-            options,
-            journal,
-            ResultStore(files.results, restored.results if restored else ()),
-            restored.messages if restored else (),
-            restored.prefix if restored else None,
-            NobodyToAsk()
-            if options.headless
-            else SessionAsker(self.approvals, state.session_id, turn_id),
-            lambda event: stream.emit(event, state.turn_id or None),
-        )
-        try:
-            engine = self.engines.make(seat)
-        except (ReasonixError, OSError):
-            journal.close()
-            lock.release()
-            if restored is None:
-                files.log.unlink(missing_ok=True)
-                files.lock.unlink(missing_ok=True)
-            raise
+        stream = EventStream(state.session_id, epoch, held.journal, self.clock, self.publish)
+        engine = self.engines.make(self._seat(held, state, options, restored, stream))
         parts = SessionParts(
             state,
             stream,
             engine.agent,
-            journal,
-            files,
-            lock,
+            held.journal,
+            held.files,
+            held.lock,
             self.clock,
             self.ids,
             engine.ready,
@@ -202,14 +182,55 @@ class Opener(Struct, frozen=True):
         )
         return parts, engine.notices
 
+    def _seat(
+        self,
+        held: "_Held",
+        state: SessionState,
+        options: SessionOptions,
+        restored: Restored | None,
+        stream: EventStream,
+    ) -> Seat:
+        asker: Asker = NobodyToAsk()
+        if not options.headless:
+            asker = SessionAsker(self.approvals, state.session_id, lambda: state.turn_id)
+        return Seat(
+            state,
+            Path(state.root),
+            options,
+            held.journal,
+            ResultStore(held.files.results, restored.results if restored else ()),
+            restored.messages if restored else (),
+            restored.prefix if restored else None,
+            asker,
+            lambda event: stream.emit(event, state.turn_id or None),
+        )
+
+
+class _Held(Struct, frozen=True):
+    """A session's files while this process is their one writer."""
+
+    files: SessionFiles
+    lock: SessionLock
+    journal: LogJournal
+
+    def give_up(self) -> None:
+        self.journal.close()
+        self.lock.release()
+
 
 def _tell(parts: SessionParts, notices: tuple[NoticeGiven, ...]) -> None:
     for notice in notices:
         parts.stream.emit(notice, None)
 
 
-def _new_lock(files: SessionFiles) -> SessionLock:
+def _hold(files: SessionFiles) -> _Held:
+    """Take a new session's files.
+
+    Raises:
+        StorageError: They can't be made.
+    """
     try:
-        return SessionLock(files.lock)
+        lock = SessionLock(files.lock)
     except OSError as error:
         raise StorageError(f"Cannot keep the session: {error.strerror}.") from error
+    return _Held(files, lock, LogJournal(files.log, 0, 0))

@@ -23,8 +23,8 @@ class Decision(Struct, frozen=True):
         verdict: allow | ask | deny.
         reason: One sentence for a person.
         rule: The rule that decided, as written; None where the preset or the mode did.
-        cause: preset | mode | rule | grant | allowed_tools | outside_roots | protected_path |
-            unconfined | network.
+        cause: preset | mode | rule | grant | outside_roots | protected_path | unconfined |
+            network.
         code: The code of a refusal.
     """
 
@@ -63,7 +63,7 @@ class Policy:
             preset: The session's own preset where it isn't the configured one. The configured
                 `mode = "allow"` was chosen beside another preset and then doesn't count.
             network: [sandbox].network.
-            allowed_tools: Where given, a call that none of these rules names is denied.
+            allowed_tools: Allow rules of this session, beside the configured ones.
 
         Raises:
             ConfigError: A rule can't be read.
@@ -76,8 +76,7 @@ class Policy:
         self._matcher = Matcher(roots, user_home)
         self._deny = tuple(map(parse_rule, permissions.deny))
         self._ask = tuple(map(parse_rule, permissions.ask))
-        self._allow = tuple(map(parse_rule, permissions.allow))
-        self._allowed = tuple(map(parse_rule, allowed_tools))
+        self._allow = tuple(map(parse_rule, (*permissions.allow, *allowed_tools)))
         self.grants = Grants(roots, self._matcher)
         self._bind_denies()
 

@@ -104,6 +104,20 @@ async def test_cancelling_tells_one_end_and_leaves_the_session_usable(tmp_path: 
         assert kinds == ["UserMessage", "AssistantMessage", "ToolMessage", "UserMessage"]
 
 
+async def test_a_turn_can_be_cancelled_before_its_first_step(tmp_path: Path):
+    script = ScriptedProvider(says("never"))
+    async with scripted_host(tmp_path, script) as host:
+        events = heard(host)
+        controller = await host.new(ROOT, OPTIONS)
+        turn = controller.start("go")
+        assert controller.cancel()
+        async with asyncio.timeout(5):
+            assert (await controller.finished(turn)).outcome == "cancelled"
+        assert script.requests == []
+        kinds = [kind(e.event) for e in events]
+        assert kinds == ["session_started", "turn_started", "turn_finished"]
+
+
 async def test_leaving_the_host_ends_its_turns_and_keeps_them(tmp_path: Path):
     started = asyncio.Event()
 

@@ -1,0 +1,214 @@
+"""What one `reasonix run` was told to do, checked before anything starts."""
+
+import argparse
+from pathlib import Path
+
+from msgspec import Struct
+
+from reasonix.cli.exit_code import Misuse
+from reasonix.cli.io import CliIo
+from reasonix.cli.task import read_task
+from reasonix.config.schema import PRESETS, preset_of
+from reasonix.core.text import nearest
+
+FORMATS = ("text", "json", "stream-json")
+ABLATIONS = ("evidence", "planner", "subagent", "retrieval", "compaction")
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """A checked command line. Directories are absolute and exist.
+
+    resume: what --resume was given, None without it. permission_mode: a preset's own name.
+    """
+
+    task: str
+    root: Path
+    model: str | None = None
+    effort: str | None = None
+    permission_mode: str | None = None
+    add_dirs: tuple[Path, ...] = ()
+    allowed_tools: tuple[str, ...] = ()
+    max_steps: int | None = None
+    resume: str | None = None
+    follow: bool = False
+    copy: bool = False
+    ablate: frozenset[str] = frozenset()
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the flags of `reasonix run`."""
+    add = parser.add_argument
+    add("task", nargs="*", metavar="TASK", help="what to do; without it, or as -, read from stdin")
+    add("--model", metavar="REF", help="provider/model, a provider, or a model's bare name")
+    add("--effort", metavar="LEVEL", help="reasoning effort, one the model knows")
+    add("--permission-mode", metavar="MODE", help=f"{', '.join(PRESETS)}")
+    add(
+        "--add-dir",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a directory outside the workspace that may be written; repeatable",
+    )
+    add(
+        "--allowed-tools",
+        "--allowedTools",
+        action="append",
+        default=[],
+        metavar="RULES",
+        help="let only calls run that these rules name, such as 'Bash(make test)'; repeatable",
+    )
+    add(
+        "--max-steps",
+        type=_steps,
+        metavar="N",
+        help="most model requests in this turn; 0: no limit",
+    )
+    _add_session_arguments(parser)
+    add("--dir", metavar="DIR", help="the workspace; the current directory otherwise")
+    add("--output-format", choices=FORMATS, help="text (default), json, or stream-json")
+    add("--json", action="store_true", help="the same as --output-format json")
+    add("--metrics", metavar="PATH", help="also write the JSON result to this file")
+    add(
+        "--ablate",
+        metavar="LIST",
+        default="",
+        help=f"switch parts off to measure them: none, all, or of {', '.join(ABLATIONS)}",
+    )
+
+
+def _add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "-c",
+        "--continue",
+        dest="follow",
+        action="store_true",
+        help="go on with the newest session here",
+    )
+    which.add_argument(
+        "--resume",
+        metavar="ID|TITLE",
+        help="go on with this session: its id, or a part of its title",
+    )
+    parser.add_argument(
+        "--copy", action="store_true", help="with --continue or --resume: work on a copy of it"
+    )
+
+
+def _steps(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError
+    return number
+
+
+def output_format(args: argparse.Namespace) -> str:
+    """text, json or stream-json.
+
+    Raises:
+        Misuse: --json beside another format.
+    """
+    if args.json and args.output_format not in (None, "json"):
+        raise Misuse("--json and --output-format say different things. Give one of them.")
+    return "json" if args.json else args.output_format or "text"
+
+
+def metrics_path(args: argparse.Namespace, io: CliIo) -> Path | None:
+    """Where --metrics goes.
+
+    Raises:
+        Misuse: Nothing can be written there.
+    """
+    if args.metrics is None:
+        return None
+    path = io.cwd / args.metrics
+    if path.is_dir() or not path.parent.is_dir():
+        raise Misuse(f"--metrics {args.metrics}: name a file in a directory that exists.")
+    return path
+
+
+def order_from(args: argparse.Namespace, io: CliIo) -> Order:
+    """Check the flags and read the task.
+
+    Raises:
+        Misuse: Something was asked for that can't be meant.
+    """
+    if args.copy and not (args.follow or args.resume is not None):
+        raise Misuse("--copy needs a session to copy: add --continue or --resume.")
+    root = directory(args.dir, "--dir", io) if args.dir is not None else _resolved(io.cwd, "here")
+    return Order(
+        task=read_task(args.task, io),
+        root=root,
+        model=args.model,
+        effort=args.effort,
+        permission_mode=_preset(args.permission_mode),
+        add_dirs=tuple(directory(text, "--add-dir", io) for text in args.add_dir),
+        allowed_tools=tuple(rule for text in args.allowed_tools for rule in split_rules(text)),
+        max_steps=args.max_steps or None,
+        resume=args.resume,
+        follow=args.follow,
+        copy=args.copy,
+        ablate=_ablations(args.ablate),
+    )
+
+
+def directory(text: str, flag: str, io: CliIo) -> Path:
+    """A directory that a flag names, absolute and without symlinks.
+
+    Raises:
+        Misuse: It isn't one.
+    """
+    path = _resolved(io.cwd / text, flag)
+    if not path.is_dir():
+        what = "is not a directory" if path.exists() else "does not exist"
+        raise Misuse(f"{flag} {text}: {what}.")
+    return path
+
+
+def _resolved(path: Path, flag: str) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError, ValueError) as error:
+        # A loop of links is a RuntimeError in Python 3.11 and 3.12, an OSError later.
+        raise Misuse(
+            f"{flag} {path}: its links lead round in a loop, or it can't be read."
+        ) from error
+
+
+def _preset(name: str | None) -> str | None:
+    if name is None:
+        return None
+    preset = preset_of(name)
+    if preset is None:
+        raise Misuse(f"--permission-mode {name}: use one of {', '.join(PRESETS)}.")
+    return preset
+
+
+def split_rules(text: str) -> list[str]:
+    """Rules apart at commas and spaces that stand outside parentheses."""
+    rules: list[str] = []
+    depth, current = 0, ""
+    for char in text:
+        depth += (char == "(") - (char == ")")
+        if depth <= 0 and char in ", \t\n":
+            rules.append(current)
+            current, depth = "", 0
+        else:
+            current += char
+    return [rule for rule in (*rules, current) if rule]
+
+
+def _ablations(text: str) -> frozenset[str]:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if names in ([], ["none"]):
+        return frozenset()
+    if names == ["all"]:
+        return frozenset(ABLATIONS)
+    for name in names:
+        if name not in ABLATIONS:
+            near = nearest(name, [*ABLATIONS, "all", "none"], most=1)
+            hint = (
+                f"did you mean {near[0]}?" if near else f"use {', '.join(ABLATIONS)}, all or none."
+            )
+            raise Misuse(f"--ablate {name}: {hint}")
+    return frozenset(names)
