@@ -55,7 +55,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="RULES",
-        help="let only calls run that these rules name, such as 'Bash(make test)'; repeatable",
+        help="allow what these rules name in this run, such as 'Bash(make test)'; repeatable",
     )
     add(
         "--max-steps",

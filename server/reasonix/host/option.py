@@ -10,7 +10,7 @@ class SessionOptions(Struct, frozen=True):
 
     Attributes:
         add_dirs: Absolute directories outside the root that may be written.
-        allowed_tools: Where not empty, every other tool is denied.
+        allowed_tools: Allow rules of this session, such as `Bash(make test)`.
         headless: Nobody can be asked.
         ablate: Parts switched off for a measurement: evidence, compaction, ...
     """

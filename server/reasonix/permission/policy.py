@@ -12,9 +12,6 @@ from reasonix.permission.grant import Grants
 from reasonix.permission.rule import Matcher, Rule, parse_rule
 from reasonix.sandbox.roots import Roots
 
-_ALWAYS_THERE = frozenset({"use_capability", "tool_result"})
-"""The road to the other tools and back to their results: nothing by themselves."""
-
 
 class Decision(Struct, frozen=True):
     """What is to be done with a call.
@@ -142,11 +139,6 @@ class Policy:
         if case.final is not None:
             text = "Files of the kernel and of devices are never written by a tool."
             return Decision("deny", text, cause="outside_roots", code="outside_roots")
-        if self._allowed and case.effect is not Effect.SESSION and case.tool not in _ALWAYS_THERE:
-            named = any(self._matcher.permits(r, case.tool, case.subjects) for r in self._allowed)
-            if not named:
-                text = f"{case.tool} is not among the tools that this run allows."
-                return Decision("deny", text, cause="allowed_tools")
         rule = self._firing(self._deny, case)
         if rule is not None:
             text = f"The deny rule {rule.text} forbids this call."

@@ -180,20 +180,19 @@ def test_the_configuration_in_the_home_asks(roots: Roots) -> None:
     assert (decision.verdict, decision.cause) == ("ask", "protected_path")
 
 
-def test_allowed_tools_narrow_to_what_they_name(roots: Roots) -> None:
-    made = policy(roots, allowed_tools=("Read", "Bash(git log:*)"), preset="danger-full-access")
-    assert made.decide(READ).verdict == "allow"
-    assert made.decide(SESSION).verdict == "allow"
+def test_allowed_tools_are_allow_rules_of_the_session(roots: Roots) -> None:
+    made = policy(roots, allowed_tools=("Edit", "Bash(git log:*)"), preset="read-only")
+    assert made.decide(write(roots, INSIDE)).verdict == "allow"
     assert made.decide(shell("git log --oneline")).verdict == "allow"
-    assert made.decide(shell("git log | sh")).verdict == "deny"
+    assert made.decide(shell("git log | sh")).verdict == "ask"
+    assert made.decide(shell("git push")).verdict == "ask"
+    assert made.decide(READ).verdict == "allow"
+
+
+def test_allowed_tools_lift_no_deny_and_no_protection(roots: Roots) -> None:
+    made = policy(roots, allowed_tools=("Edit", "Bash"), deny=("Bash(git push:*)",))
     assert made.decide(shell("git push")).verdict == "deny"
-    assert made.decide(write(roots, INSIDE)).verdict == "deny"
-    assert made.decide(call("use_capability", Effect.READ)).verdict == "allow"
-
-
-def test_allowed_tools_allow_nothing_that_the_preset_asks_for(roots: Roots) -> None:
-    made = policy(roots, allowed_tools=("Edit",), preset="read-only")
-    assert made.decide(write(roots, INSIDE)).verdict == "ask"
+    assert made.decide(write(roots, "reasonix.toml")).verdict == "ask"
 
 
 def test_a_rule_that_cannot_be_read_stops_the_session(roots: Roots) -> None:

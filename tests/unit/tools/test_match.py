@@ -57,6 +57,14 @@ def test_the_regions_of_an_edit_hold_every_change(
     assert rebuilt + before[at:] == after
 
 
+def test_a_line_ending_that_an_edit_completes_belongs_to_its_region() -> None:
+    before = "a\rX\nc\n"
+    result = splice(before, find(snapshot(before), "X", "\nb"))
+    assert result.text == "a\r\nb\nc\n"
+    diff = compare(split_lines(before), split_lines(result.text), result.regions)
+    assert [tuple(region) for region in diff.regions] == [(0, 2, 0, 2)]
+
+
 def test_a_crlf_file_is_matched_by_text_written_with_newlines_and_keeps_its_endings() -> None:
     assert edited("a\r\nb\r\nc\r\n", "a\nb\n", "x\ny\nz\n") == "x\r\ny\r\nz\r\nc\r\n"
 
