@@ -60,6 +60,19 @@ def set_value(target: Target, dotted: str, value: object) -> Edited:
     return _edit(target, change, checked=True)
 
 
+def append_value(target: Target, dotted: str, value: str) -> Edited:
+    """Add one text to a list that need not be there yet. Raises as `set_value`."""
+    names = split_key(dotted)
+
+    def change(document: dict[str, Any]) -> None:
+        table = _table_for(document, names, dotted, make=True)
+        listed = table.setdefault(names[-1], [])
+        if value not in listed:
+            listed.append(value)
+
+    return _edit(target, change, checked=True)
+
+
 def set_text(target: Target, dotted: str, text: str) -> Edited:
     """As `set_value`, with the value as typed on a command line: TOML if it fits, else text."""
     try:

@@ -18,8 +18,16 @@ class LogJournal:
     """
 
     def __init__(self, path: Path, size: int, last_seq: int) -> None:
-        self._path = path
-        self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        """size: of the file, all whole lines. last_seq: the last number it holds.
+
+        Raises:
+            StorageError: The file can't be opened for writing.
+        """
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        try:
+            self._fd = os.open(path, flags, 0o600)
+        except OSError as error:
+            raise StorageError(f"Cannot open the session log: {error.strerror}.") from error
         self._size = size
         self._queue: list[bytes] = []
         self._queued_seq = last_seq

@@ -5,7 +5,14 @@ import tomllib
 import pytest
 
 from fakes.settings import PROVIDER, Settings
-from reasonix.config.edit import Target, add_provider, remove_value, set_text, set_value
+from reasonix.config.edit import (
+    Target,
+    add_provider,
+    append_value,
+    remove_value,
+    set_text,
+    set_value,
+)
 from reasonix.config.trust import Trust
 from reasonix.core.error import ConfigError
 
@@ -211,3 +218,14 @@ def test_the_mode_of_an_existing_file_stays(settings: Settings) -> None:
     file.chmod(0o640)
     set_value(user(settings), "language", "en")
     assert file.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_value_is_added_to_a_list_once_and_the_rest_stays(settings: Settings) -> None:
+    target = Target("user", settings.paths, settings.root)
+    settings.paths.config_file.write_text('# kept\n[sandbox]\nallow_write = ["/a"] # mine\n')
+    append_value(target, "sandbox.allow_write", "/b")
+    append_value(target, "sandbox.allow_write", "/b")
+    text = settings.paths.config_file.read_text()
+    assert tomllib.loads(text)["sandbox"]["allow_write"] == ["/a", "/b"]
+    assert "# kept" in text
+    assert "# mine" in text

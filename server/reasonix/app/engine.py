@@ -1,11 +1,9 @@
-"""The composition root: config in, a wired host out. The only module that knows everyone."""
+"""What stands behind one session: its tools, its boundary, its agent and its provider."""
 
 import shutil
 import sys
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,57 +14,29 @@ from reasonix.agent.observation import Observations
 from reasonix.agent.session import Session
 from reasonix.agent.tool_result import tool_result
 from reasonix.agent.toolbox import Toolbox
-from reasonix.config.key import provider_key
-from reasonix.config.load import Loaded, load
+from reasonix.app.process import App
+from reasonix.config.load import Loaded
 from reasonix.config.model_ref import ModelChoice, resolve_model
-from reasonix.config.paths import Paths, paths_from
 from reasonix.config.schema import Config, preset_of
+from reasonix.config.trust import Trust, may_carry
 from reasonix.core.error import ConfigError
 from reasonix.core.event import NoticeGiven, TodoItem, TodoReplaced
 from reasonix.core.ports import SessionPorts
-from reasonix.core.provider import Chunk, Prefix, Provider, Request
+from reasonix.core.provider import Chunk, Prefix, Request
 from reasonix.core.text import scrub
 from reasonix.core.tool import Tool
-from reasonix.host.approvals import Approvals
-from reasonix.host.clock import RandomIds, SystemClock
 from reasonix.host.environment import EnvironmentProbe, declared_tools
-from reasonix.host.host import Host, HostParts, open_host
 from reasonix.host.instruction import Instructions, read_instructions
-from reasonix.host.opening import Engine, Opener, Seat
+from reasonix.host.opening import Engine, Seat
 from reasonix.host.option import SessionOptions
 from reasonix.host.prompt import PromptParts, own_text, system_text
 from reasonix.host.record import SessionState
-from reasonix.host.stream import Sink
-from reasonix.log.store import SessionStore
 from reasonix.permission.gate import AskGuard, DenyGuard
 from reasonix.permission.policy import Policy
 from reasonix.sandbox.roots import Roots
 from reasonix.sandbox.shell import Shell, make_shell, shell_program
 from reasonix.tools import VISIBLE, builtin_tools
 from reasonix.tools.disk import DiskFileSystem
-from reasonix.tools.lock import PathLocks
-from reasonix.tools.ripgrep import find_ripgrep
-
-if TYPE_CHECKING:
-    import httpx
-
-
-class Launch(Struct, frozen=True):
-    """What a front end starts the process with.
-
-    Attributes:
-        flags: Configuration by dotted key; wins over every file.
-        trusted: True trusts every root, a tuple those roots, False only the trust store.
-        model, permission_mode: Defaults of new sessions, stronger than the configuration.
-        home: Replaces REASONIX_HOME.
-    """
-
-    env: Mapping[str, str]
-    flags: Mapping[str, object] = {}
-    trusted: bool | tuple[Path, ...] = False
-    model: str | None = None
-    permission_mode: str | None = None
-    home: Path | None = None
 
 
 class _NotReady:
@@ -79,112 +49,7 @@ class _NotReady:
         raise ConfigError("No provider is ready.", "no_model")
 
 
-class _Clients:
-    """One HTTP client per way out, made when first needed."""
-
-    def __init__(self, env: Mapping[str, str]) -> None:
-        self._env = env
-        self._made: dict[bool, httpx.AsyncClient] = {}
-
-    def get(self, config: Config, *, direct: bool) -> "httpx.AsyncClient":
-        from reasonix.net.client import make_client
-
-        if direct not in self._made:
-            self._made[direct] = make_client(config.network, direct=direct, env=self._env)
-        return self._made[direct]
-
-    async def close(self) -> None:
-        for client in self._made.values():
-            await client.aclose()
-
-
-class App:
-    """One process: its host, its paths, its environment, and what it knows of each root."""
-
-    def __init__(self, launch: Launch) -> None:
-        self.launch = launch
-        self.env = dict(launch.env)
-        if launch.home is not None:
-            self.env["REASONIX_HOME"] = str(launch.home)
-        self.paths: Paths = paths_from(self.env)
-        self.clock = SystemClock()
-        self.ids = RandomIds()
-        self.store = SessionStore(self.paths.sessions)
-        self.clients = _Clients(self.env)
-        self.locks = PathLocks()
-        self.ripgrep = find_ripgrep(self.env.get("PATH", ""))
-        self.host: Host
-
-    def config_for(self, root: Path) -> Loaded:
-        """Load what applies to a root, as it is on disk now.
-
-        Raises:
-            ConfigError: A file can't be used; the message lists every fault.
-        """
-        trusted = self.launch.trusted
-        given = trusted if isinstance(trusted, bool) else root in trusted
-        return load(self.paths, root, self.env, self.launch.flags, trusted=given or None)
-
-    def provider(
-        self, choice: ModelChoice, config: Config, root: Path, effort: str | None
-    ) -> Provider:
-        """Make the provider of a model for the sessions of one root.
-
-        Raises:
-            ProviderError: no_key.
-            ConfigError: The entry can't be used.
-        """
-        from reasonix.providers.endpoint import Endpoint
-        from reasonix.providers.registry import make_provider
-
-        entry = choice.provider
-        temperature = entry.temperature
-        endpoint = Endpoint(
-            name=entry.name,
-            kind=entry.kind,
-            model=choice.model,
-            base_url=entry.base_url,
-            request_url=entry.request_url,
-            chat_url=entry.chat_url,
-            key=provider_key(self.paths, entry, self.env),
-            key_variable=entry.api_key_env,
-            key_file=str(self.paths.env_file),
-            headers=entry.headers,
-            extra_body=entry.extra_body,
-            window=choice.window,
-            max_output_tokens=choice.max_output_tokens if choice.max_output_tokens > 0 else None,
-            temperature=config.agent.temperature if temperature is None else temperature,
-            effort=effort or choice.effort or None,
-            cassette=Path(entry.cassette) if entry.cassette else None,
-            placeholders={"root": str(root)},
-        )
-        client = None
-        if entry.kind != "replay":
-            client = self.clients.get(config, direct=entry.no_proxy)
-        return make_provider(endpoint, client, self.clock)
-
-
-@asynccontextmanager
-async def open_app(launch: Launch) -> AsyncGenerator[App, None]:
-    """Wire a process; leaving the block ends its turns and closes its sessions.
-
-    Raises:
-        ConfigError: The home can't be told from the environment.
-    """
-    app = App(launch)
-
-    def opener(publish: Sink, approvals: Approvals) -> Opener:
-        return Opener(app.store, _Engines(app), publish, approvals, app.clock, app.ids)
-
-    try:
-        async with open_host(HostParts(app.store, opener, app.clock, app.ids)) as host:
-            app.host = host
-            yield app
-    finally:
-        await app.clients.close()
-
-
-class _Engines:
+class Engines:
     """Implements host.opening.MakeEngine."""
 
     def __init__(self, app: App) -> None:
@@ -297,7 +162,11 @@ class _Bench:
         dispatcher = Dispatcher(
             self.toolbox,
             (DenyGuard(policy),),
-            (AskGuard(policy, seat.asker, self.roots, _user_home(app.env)),),
+            (
+                AskGuard(
+                    policy, seat.asker, self.roots, _user_home(app.env), _keeper(app, seat.root)
+                ),
+            ),
             seat.journal,
             seat.results,
             app.clock,
@@ -364,6 +233,23 @@ def _check_effort(choice: ModelChoice, effort: str | None) -> None:
     if effort and choice.efforts and effort not in choice.efforts:
         known = ", ".join(choice.efforts)
         raise ConfigError(f"{choice.ref} has no effort {effort!r}: {known}.", "usage")
+
+
+def _keeper(app: App, root: Path) -> Callable[[Path], None] | None:
+    """What writes a granted directory into the project's file.
+
+    None where the file isn't trusted: a write must not make planted settings act.
+    """
+    if not may_carry(Trust(app.paths).state(root)):
+        return None
+
+    def keep(directory: Path) -> None:
+        from reasonix.config.edit import Target, append_value
+
+        target = Target("project", app.paths, root)
+        append_value(target, "sandbox.allow_write", directory.as_posix())
+
+    return keep
 
 
 def _user_home(env: Mapping[str, str]) -> Path | None:
