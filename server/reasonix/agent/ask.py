@@ -3,7 +3,7 @@
 from contextlib import aclosing
 from typing import assert_never
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from reasonix.core.error import ProviderError
 from reasonix.core.event import (
@@ -13,7 +13,7 @@ from reasonix.core.event import (
     RetryScheduled,
     TextAppended,
 )
-from reasonix.core.message import AssistantMessage, ToolCall
+from reasonix.core.message import AssistantMessage, Replay, ToolCall
 from reasonix.core.provider import (
     CallReady,
     Finish,
@@ -69,15 +69,8 @@ async def ask(provider: Provider, request: Request, message_id: str, emit: Emit)
         draft.close(final=end is not None and not draft.calls)
     if end is None:
         raise ProviderError("The provider's reply had no end.", "stream_broken")
-    usage = Usage(
-        end.usage.prompt_tokens,
-        end.usage.completion_tokens,
-        end.usage.reasoning_tokens,
-        end.usage.cache_hit_tokens,
-        end.usage.cache_miss_tokens,
-        1,
-    )
-    return Reply(draft.message(), end.finish, usage, draft.retries)
+    usage = structs.replace(end.usage, requests=1)
+    return Reply(draft.message(end.replay), end.finish, usage, draft.retries)
 
 
 class _Draft:
@@ -123,6 +116,6 @@ class _Draft:
             reasoning = "".join(self._reasoning) or None
             self._emit(MessageFinished(self._id, "".join(self._text), final, reasoning))
 
-    def message(self) -> AssistantMessage:
+    def message(self, replay: Replay | None) -> AssistantMessage:
         reasoning = "".join(self._reasoning) or None
-        return AssistantMessage("".join(self._text), tuple(self.calls), reasoning)
+        return AssistantMessage("".join(self._text), tuple(self.calls), reasoning, replay)

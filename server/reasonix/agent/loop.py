@@ -82,6 +82,7 @@ class Agent(Struct, eq=False):
             raise ProviderError("The model sent an empty reply, twice.", "empty_reply")
         if reply.message.content or reply.calls:
             self.session.append(reply.message)
+            self.session.count(reply.usage)
             self.text = reply.message.content
         self.journal.append()
         return reply

@@ -5,7 +5,10 @@ from collections.abc import Iterable, Sequence
 from reasonix.agent.context.prune import prune_before
 from reasonix.core.message import AssistantMessage, Message, ToolMessage, UserMessage
 from reasonix.core.ports import Journal
-from reasonix.core.provider import Prefix, Request
+from reasonix.core.provider import Prefix, Request, Usage
+
+CHARS_PER_TOKEN = 3
+"""A low guess of characters in a token, so that an estimate errs on the large side."""
 
 
 class Session:
@@ -16,6 +19,8 @@ class Session:
         self._journal = journal
         self._messages = list(messages)
         self._lineage = 0
+        self._counted = 0
+        self._tokens: int | None = None
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -28,7 +33,19 @@ class Session:
         self._journal.message(message)
 
     def request(self, effort: str | None) -> Request:
-        return Request(self.prefix, tuple(self._messages), self._lineage, effort)
+        return Request(self.prefix, tuple(self._messages), self._lineage, effort, self._estimate())
+
+    def count(self, usage: Usage) -> None:
+        """Take what an endpoint counted for all messages so far, its last reply included."""
+        if usage.prompt_tokens is not None:
+            self._tokens = usage.prompt_tokens + (usage.completion_tokens or 0)
+            self._counted = len(self._messages)
+
+    def _estimate(self) -> int | None:
+        """What was counted last, and a guess for what was added since."""
+        if self._tokens is None:
+            return None
+        return self._tokens + _chars(self._messages[self._counted :]) // CHARS_PER_TOKEN
 
     def rebase(self, prefix: Prefix) -> None:
         """Change the prefix: a deliberate cache reset."""
@@ -47,6 +64,7 @@ class Session:
                 before, after = _chars(self._messages), _chars(messages)
                 self._messages = messages
                 self._lineage += 1
+                self._tokens = None
                 self._journal.pruned(upto)
                 return before, after
         return None

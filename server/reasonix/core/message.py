@@ -2,6 +2,8 @@
 
 from typing import TypeAlias
 
+import msgspec
+
 from reasonix.core.record import Record
 
 
@@ -13,14 +15,41 @@ class ToolCall(Record, frozen=True):
     arguments: str
 
 
+class Image(Record, frozen=True):
+    """A picture for a model that sees.
+
+    Exactly one of data (base64, with its media type), url (http, https) and file_id (of the
+    vendor's files API) is given.
+    """
+
+    media_type: str | None = None
+    data: str | None = None
+    url: str | None = None
+    file_id: str | None = None
+
+
+class Replay(Record, frozen=True):
+    """What a vendor wants back with a message, verbatim; decided once, when it is committed.
+
+    Signed thinking, reasoning items, blocks of the vendor's own tools. kind: of the provider
+    that made it; model: as the endpoint calls it. Another kind or model leaves it out.
+    """
+
+    kind: str
+    model: str
+    items: msgspec.Raw
+
+
 class UserMessage(Record, frozen=True, tag="user", tag_field="role"):
     content: str
+    images: tuple[Image, ...] = ()
 
 
 class AssistantMessage(Record, frozen=True, tag="assistant", tag_field="role"):
     content: str
     calls: tuple[ToolCall, ...] = ()
     reasoning: str | None = None
+    replay: Replay | None = None
 
 
 class ToolMessage(Record, frozen=True, tag="tool", tag_field="role"):
@@ -30,6 +59,7 @@ class ToolMessage(Record, frozen=True, tag="tool", tag_field="role"):
     name: str
     content: str
     is_error: bool = False
+    images: tuple[Image, ...] = ()
 
 
 Message: TypeAlias = UserMessage | AssistantMessage | ToolMessage

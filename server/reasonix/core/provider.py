@@ -6,13 +6,24 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from reasonix.core.message import Message, ToolCall
+from reasonix.core.message import Message, Replay, ToolCall
 from reasonix.core.record import Record
 from reasonix.core.tool import ToolSpec
 
 
+class Cost(Record, frozen=True):
+    """Money at list price. currency: as the price table names it, such as USD."""
+
+    amount: float
+    currency: str
+
+
 class Usage(Record, frozen=True):
-    """Tokens of one request, or summed over several. None: the endpoint did not say."""
+    """Tokens of one request, or summed over several. None: the endpoint did not say.
+
+    cost is in the currency met first; amounts in others stand apart in other_costs, since
+    currencies are never added up.
+    """
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -20,6 +31,13 @@ class Usage(Record, frozen=True):
     cache_hit_tokens: int | None = None
     cache_miss_tokens: int | None = None
     requests: int = 0
+    cost: Cost | None = None
+    other_costs: tuple[Cost, ...] = ()
+
+    @property
+    def costs(self) -> tuple[Cost, ...]:
+        """Every amount, one a currency."""
+        return (self.cost, *self.other_costs) if self.cost is not None else ()
 
     def plus(self, other: "Usage") -> "Usage":
         """Add figures; a figure that only one side knows counts as that side's."""
@@ -30,6 +48,7 @@ class Usage(Record, frozen=True):
             _sum(self.cache_hit_tokens, other.cache_hit_tokens),
             _sum(self.cache_miss_tokens, other.cache_miss_tokens),
             self.requests + other.requests,
+            *_priced(_added(self.costs, other.costs, 1)),
         )
 
     def minus(self, earlier: "Usage") -> "Usage":
@@ -41,7 +60,19 @@ class Usage(Record, frozen=True):
             _difference(self.cache_hit_tokens, earlier.cache_hit_tokens),
             _difference(self.cache_miss_tokens, earlier.cache_miss_tokens),
             self.requests - earlier.requests,
+            *_priced(_added(self.costs, earlier.costs, -1)),
         )
+
+
+def _added(left: tuple[Cost, ...], right: tuple[Cost, ...], sign: int) -> tuple[Cost, ...]:
+    amounts: dict[str, float] = {cost.currency: cost.amount for cost in left}
+    for cost in right:
+        amounts[cost.currency] = amounts.get(cost.currency, 0.0) + sign * cost.amount
+    return tuple(Cost(amount, currency) for currency, amount in amounts.items() if amount)
+
+
+def _priced(costs: tuple[Cost, ...]) -> tuple[Cost | None, tuple[Cost, ...]]:
+    return (costs[0], costs[1:]) if costs else (None, ())
 
 
 def _difference(later: int | None, earlier: int | None) -> int | None:
@@ -69,12 +100,14 @@ class Request(Struct, frozen=True):
         lineage: Two requests of one session with equal lineage extend each other: the later
             one's messages begin with the earlier one's. A provider may therefore keep the
             encoded bytes of a lineage and append to them.
+        estimate: Tokens that the request is expected to take; None where nothing is known.
     """
 
     prefix: Prefix
     messages: Sequence[Message]
     lineage: int = 0
     effort: str | None = None
+    estimate: int | None = None
 
 
 class Finish(StrEnum):
@@ -115,8 +148,11 @@ class Retrying(Record, frozen=True, tag="retrying"):
 
 
 class StreamEnd(Record, frozen=True, tag="end"):
+    """The end of a reply. replay: what must be sent back with it in later requests."""
+
     finish: Finish
     usage: Usage = Usage()
+    replay: Replay | None = None
 
 
 Chunk: TypeAlias = TextDelta | ReasoningDelta | CallReady | Retrying | StreamEnd
