@@ -37,10 +37,10 @@ class Client:
 
     async def replay(self, session_id: str, after_seq: int, epoch: int) -> Replay:
         self.replays.append(after_seq)
+        events = [e for e in self.log if e.session_id == session_id and e.seq > after_seq]
         await asyncio.sleep(0)
         if self.broken:
             raise StorageError("the log is gone")
-        events = [e for e in self.log if e.session_id == session_id and e.seq > after_seq]
         return Replay(reset=False, events=tuple(merge(events)))
 
     def tell(self, event: Event, session: str = "s", epoch: int = 1) -> None:
@@ -178,7 +178,9 @@ async def test_events_told_during_a_replay_are_not_lost_and_not_doubled() -> Non
         it.tell(text("a"))
         it.room = 10**9
         it.sink.drained()
+        await asyncio.sleep(0)
         it.tell(text("b"))
+        assert it.replays == [0] and it.taken == []
         await it.until(lambda: joined(it.taken).endswith("b"))
         it.tell(MessageFinished("m", "ab", final=True))
         assert joined(it.taken) == "ab" and gapless(it.taken)

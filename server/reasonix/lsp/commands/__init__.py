@@ -1,0 +1,12 @@
+"""The commands that work. A command is a function and a line in its module's list."""
+
+from reasonix.lsp.commands import approval, model, session, turn, workspace
+from reasonix.lsp.context import Command
+
+COMMANDS: tuple[Command, ...] = (
+    *session.COMMANDS,
+    *turn.COMMANDS,
+    *approval.COMMANDS,
+    *model.COMMANDS,
+    *workspace.COMMANDS,
+)
