@@ -53,7 +53,12 @@ ROADS: dict[str, tuple[str, ...]] = {
     ),
     # run.py: the file that --metrics names. demo.py: its own temporary project.
     r"\.(write_text|write_bytes|touch)": ("cli/run.py", "cli/demo.py", "log/copy.py"),
-    r"shutil\.(rmtree|copy\w*|move)": ("app/engine.py", "cli/demo.py", "log/copy.py", "log/store.py"),
+    r"shutil\.(rmtree|copy\w*|move)": (
+        "app/engine.py",
+        "cli/demo.py",
+        "log/copy.py",
+        "log/store.py",
+    ),
     r"(tempfile\.(mk\w+|\w*Temporary\w*)|os\.fdopen)": (
         "config/atomic.py",
         "cli/demo.py",

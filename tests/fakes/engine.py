@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from fakes.clock import CountingIds, FixedClock
 from fakes.provider import ScriptedProvider
@@ -78,12 +79,12 @@ class Engine:
     def kinds(self) -> list[str]:
         return [kind(event) for event in self.events]
 
-    def of(self, kind_wanted: type) -> list:
+    def of(self, kind_wanted: type) -> list[Any]:
         return [event for event in self.events if isinstance(event, kind_wanted)]
 
 
 def kind(event: Event) -> str:
-    return event.__struct_config__.tag
+    return str(event.__struct_config__.tag)
 
 
 def engine(
@@ -103,11 +104,11 @@ def engine(
     return Engine(agent, provider, journal, results)
 
 
-OPENINGS: Mapping[str, Callable[[Event], str]] = {
+OPENINGS: Mapping[str, Callable[[Any], str]] = {
     "tool_started": lambda event: event.call_id,
     "approval_requested": lambda event: event.approval.approval_id,
 }
-CLOSINGS: Mapping[str, Callable[[Event], str]] = {
+CLOSINGS: Mapping[str, Callable[[Any], str]] = {
     "tool_finished": lambda event: event.call_id,
     "approval_resolved": lambda event: event.approval_id,
 }

@@ -43,15 +43,27 @@ class Stop:
         if hasattr(signal, "SIGHUP"):
             codes[signal.SIGHUP] = _HUNG_UP
 
-        def on_signal(number: int, _frame: FrameType | None) -> None:
-            loop.call_soon_threadsafe(self.ask, codes[signal.Signals(number)])
-
         before = {number: signal.getsignal(number) for number in codes}
         for number, handler in before.items():
             if handler is not signal.SIG_IGN:
-                signal.signal(number, on_signal)
+                _heed(loop, number, self.ask, codes[number])
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _heed(
+    loop: asyncio.AbstractEventLoop, number: int, ask: Callable[[int], None], code: int
+) -> None:
+    try:
+        # A plain handler would run too late where the signal comes just before the loop sleeps:
+        # this one has a descriptor that wakes it.
+        loop.add_signal_handler(number, ask, code)
+    except NotImplementedError:
+
+        def on_signal(_number: int, _frame: FrameType | None) -> None:
+            loop.call_soon_threadsafe(ask, code)
+
+        signal.signal(number, on_signal)

@@ -217,6 +217,8 @@ class Controller:
             self._parts.journal.line(state.settings())
         state.turns += 1
         self.emit(TurnStarted(text, source))
+        # Before the listing's copy: a session that is listed must have a log that can be read.
+        self._append()
         self._write_summary()
 
     async def _seal(self, ending: Ending) -> None:

@@ -38,6 +38,7 @@ UNKNOWN = (
     "unknown_outcome: Reasonix stopped while this call was running. It may have done all, a part "
     "or nothing of its work; look before you repeat it."
 )
+LOST_IMAGE = "\n[Reasonix stopped before the image was kept; view it again.]"
 NEVER_RAN = "cancelled: Reasonix stopped before this call began; nothing was done."
 
 
@@ -158,11 +159,16 @@ def mend(state: Restored) -> Mending:
     withdrawn = [ApprovalResolved(key, "withdrawn", "session") for key in state.open_approvals]
     finished = TurnFinished("interrupted", Usage(), ())
     messages = tuple(
-        ToolMessage(call.id, call.name, end.output, is_error=end.status != Status.OK)
+        ToolMessage(call.id, call.name, _output(end), is_error=end.status != Status.OK)
         for call in unanswered
         for end in [ends[call.id]]
     )
     return Mending((*withdrawn, *starts, *told, finished), messages)
+
+
+def _output(end: ToolFinished) -> str:
+    """What the model reads of a call whose message a crash swallowed; events hold no images."""
+    return end.output + LOST_IMAGE if end.images else end.output
 
 
 def _unanswered(messages: Iterable[Message]) -> Iterable[ToolCall]:

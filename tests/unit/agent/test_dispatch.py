@@ -1,4 +1,5 @@
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from reasonix.core.message import ToolMessage
 from reasonix.core.tool import Call, Effect, Prepared, Resolved, ToolResult
 
 
-async def results(*wanted: tuple[str, str], tools=(), **options) -> list[ToolFinished]:
+async def results(*wanted: tuple[str, str], tools=(), **options) -> list[Any]:
     made = engine(ScriptedProvider(calls(*wanted), says("Done.")), tools, **options)
     await made.run()
     check_grammar(made.events)
@@ -45,7 +46,8 @@ async def test_invalid_arguments_name_every_field_what_was_expected_and_what_cam
 async def test_malformed_arguments_stay_in_the_history_as_the_model_sent_them():
     made = engine(ScriptedProvider(calls(("echo", '{"text": "a')), says("Done.")), [tool("echo")])
     await made.run()
-    assert made.agent.session.messages[1].calls[0].arguments == '{"text": "a'
+    sent: Any = made.agent.session.messages[1]
+    assert sent.calls[0].arguments == '{"text": "a'
     assert made.of(ToolStarted)[0].args == '{"text": "a'
     assert made.of(ToolFinished)[0].error.code == "invalid_arguments"
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 from reasonix.core.approval import Approval
 from reasonix.core.event import (
     ApprovalRequested,
@@ -22,7 +24,7 @@ C1_ENDED = ToolFinished("c1", "ok", "written", truncated=False, duration_ms=1)
 
 
 def log(*entries: Event | Message | Line) -> Log:
-    lines: list[Line] = [
+    lines: list[Any] = [
         Header(FORMAT, "s1", "/r", 1),
         Opened(3, 1, 1, "0"),
         Settings("t", "m", None, "workspace-write", "normal"),
@@ -68,7 +70,7 @@ def test_a_call_that_had_begun_is_unknown_and_the_next_one_cancelled():
 
 
 def test_a_call_taken_up_but_not_begun_is_cancelled():
-    first = mend(restore(started(ASKED, C1_STARTED))).events[1]
+    first: Any = mend(restore(started(ASKED, C1_STARTED))).events[1]
     assert first.status == "cancelled"
 
 

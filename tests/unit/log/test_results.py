@@ -38,7 +38,7 @@ async def test_pages_of_a_result_concatenate_to_it(tmp_path: Path):
     store = ResultStore(tmp_path / "r")
     text = "añ€😀" * 500
     store.put("c1", text)
-    offset, parts = "0", []
+    offset, parts, fields = "0", [], dict[str, str]()
     while offset != "none":
         arguments = f'{{"tool_call_id":"c1","offset":{offset},"limit":1001}}'
         call = f'{{"action":"call","capability_id":"session:tool_result","arguments":{arguments}}}'
