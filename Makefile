@@ -1,5 +1,5 @@
 # make demo      set up and show the main job: no key, no model, no account needed
-# make test      set up, check and run the tests (at most 15 minutes on two cores)
+# make test      set up, then `make check`, then the tests (at most 15 minutes on two cores)
 # make test-all  the same with the long tiers
 # make check     lint, format, types, layers
 # make bench     time and memory against floors measured in the same run

@@ -1,5 +1,5 @@
 import sys
 
-from reasonix.cli.main import main
+from reasonix.cli.entry import start
 
-sys.exit(main())
+sys.exit(start())

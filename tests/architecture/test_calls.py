@@ -19,9 +19,11 @@ BLANKET = {
 
 # Modules brought in by name: each is slow to load and not on the way to the first request.
 IMPORT_BY_NAME = {
+    "cli/entry.py": "Ctrl-C is held before the command line itself is loaded",
     "cli/table.py": "one command's module per run: `run` must not pay for the others",
     "config/source.py": "the TOML grammar finds a line number, on a config fault only",
     "agent/fault.py": "jsonschema lists further faults of the model's arguments",
+    "providers/registry.py": "one kind's module per model: `run` must not pay for the others",
     "lsp/server.py": "the host loads behind the answer to initialize",
 }
 
@@ -44,11 +46,13 @@ ROADS: dict[str, tuple[str, ...]] = {
         "log/results.py",
         "tools/place.py",
     ),
+    # record.py: the file that --record names.
     r"os\.(write|truncate|ftruncate)": (
         "log/journal.py",
         "log/load.py",
         "log/lock.py",
         "lsp/transport.py",
+        "providers/record.py",
         "tools/place.py",
     ),
     # run.py: the file that --metrics names. demo.py: its own temporary project.

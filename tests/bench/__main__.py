@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from bench.chunks import chunk_rows
 from bench.measure import Bench, first_answer_ms, median, run, step_ms
 from bench.server import FILES
 
@@ -192,9 +193,14 @@ def initialize(place: Bench) -> list[Bar]:
     ]
 
 
+def chunks(place: Bench) -> list[Bar]:
+    del place
+    return [Bar(*row) for row in chunk_rows()]
+
+
 def main() -> int:
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores, medians of {ROUNDS}\n")
-    parts = {"turn": one_turn, "steps": long_session, "initialize": initialize}
+    parts = {"turn": one_turn, "steps": long_session, "chunks": chunks, "initialize": initialize}
     wanted = sys.argv[1:] or list(parts)
     with bench() as place:
         bars = [bar for name in wanted for bar in parts[name](place)]

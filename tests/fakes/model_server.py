@@ -84,22 +84,40 @@ USAGE = {"prompt_tokens": 10, "completion_tokens": 2}
 
 
 def stream_events(spoken: Json) -> list[Json | str]:
-    """The events of {"text", "reasoning", "calls": [{"id", "name", "arguments"}], "finish",
-    "usage"}."""
+    """The events of {"text", "reasoning", "refusal", "calls": [{"id", "name", "arguments"}],
+    "finish", "usage"}; the pieces of several calls come interleaved."""
     events: list[Json | str] = []
     if spoken.get("reasoning"):
         events.append(frame({"reasoning_content": spoken["reasoning"]}))
     events += [frame({"content": word}) for word in _words(spoken.get("text", ""))]
+    events += [frame({"refusal": word}) for word in _words(spoken.get("refusal", ""))]
     calls = spoken.get("calls", ())
-    for index, call in enumerate(calls):
-        arguments = call["arguments"]
-        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
-        call_id = call.get("id", f"c{index + 1}")
-        start = call_delta(index, "", id=call_id, type="function", name=call["name"])
-        events += [frame(start), frame(call_delta(index, text))]
+    events += [
+        frame(
+            call_delta(
+                index,
+                "",
+                id=call.get("id", f"c{index + 1}"),
+                type="function",
+                name=call["name"],
+            )
+        )
+        for index, call in enumerate(calls)
+    ]
+    for half in (0, 1):
+        events += [
+            frame(call_delta(index, _halves(call["arguments"])[half]))
+            for index, call in enumerate(calls)
+        ]
     events.append(frame({}, spoken.get("finish") or ("tool_calls" if calls else "stop")))
     usage = {"id": "x", "choices": [], "usage": spoken.get("usage", USAGE)}
     return [*events, usage, "[DONE]"]
+
+
+def _halves(arguments: Any) -> tuple[str, str]:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    middle = len(text) // 2
+    return text[:middle], text[middle:]
 
 
 def _words(text: str) -> list[str]:

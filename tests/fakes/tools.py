@@ -73,7 +73,7 @@ class Shelf:
 
             async def run() -> ToolResult:
                 self.versions[args.text] = self.versions.get(args.text, 0) + 1
-                made = Observed(path, str(self.versions[args.text]))
+                made = Observed(path, str(self.versions[args.text]), hunks=())
                 return ToolResult("written", observed=(made,))
 
             return Resolved(

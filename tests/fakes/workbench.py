@@ -21,6 +21,7 @@ from reasonix.tools.ls import ls
 from reasonix.tools.read_file import read_file
 from reasonix.tools.search import Searcher
 from reasonix.tools.todo_write import todo_write
+from reasonix.tools.view_image import view_image
 from reasonix.tools.write_file import write_file
 
 
@@ -68,6 +69,7 @@ class Workbench:
             glob(ports, self.roots, searcher),
             grep(ports, self.roots, searcher),
             todo_write(ports),
+            view_image(self.roots, lambda: ""),
         )
         self.tools: Mapping[str, Tool] = {tool.spec.name: tool for tool in tools}
 
@@ -96,14 +98,7 @@ class Workbench:
 
     async def _call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
         resolved = self.resolve(tool, **arguments)
-        unseen = self.observations.unseen(resolved)
-        try:
-            prepared = await resolved.prepare()
-        except ToolFault as fault:
-            raise (unseen or fault) from fault
-        refused = unseen or self.observations.stale(resolved, prepared)
-        if refused is not None:
-            raise refused
+        prepared = await self.observations.prepare(resolved)
         result = await prepared.run()
-        self.observations.note(resolved.effect, result)
+        self.observations.note(result)
         return result

@@ -10,7 +10,7 @@ from typing import Any
 from fakes.chat_stream import answer_events, call_events, http_stream
 
 FILE = "data.txt"
-LINES = 3000
+LINES = 1200
 GO_ON = "Go on."
 CALLS = {"": 8, GO_ON: 2}
 
@@ -34,7 +34,7 @@ def reply(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return answer_events(("It ", "is ", "written."))
     number = len(made) + 1
     if number % 2:
-        return call_events(f"call_{number}", "read_file", {"path": FILE, "limit": 3})
+        return call_events(f"call_{number}", "read_file", {"path": FILE})
     arguments = {"path": FILE, "content": version(number)}
     return call_events(f"call_{number}", "write_file", arguments)
 

@@ -138,7 +138,8 @@ def torn_files(place: Place) -> Iterator[str]:
 def resumed(place: Place, seen: list[dict[str, Any]]) -> Iterator[str]:
     """What was acknowledged can be taken up; where nothing was, a new start works."""
     code, stdout, stderr = place.finish(*RUN, "--continue", GO_ON)
-    if code == 1 and not durable_seq(seen) and b"No session of" in stderr:
+    nothing = b"No session of" in stderr or b"Nothing was recorded in" in stderr
+    if code == 1 and not durable_seq(seen) and nothing:
         code, stdout, stderr = place.finish(*RUN, GO_ON)
     if code:
         yield f"resume ended with {code}: {stderr.decode()[-500:]}"

@@ -95,6 +95,25 @@ async def test_a_plain_client_is_asked_by_a_message_request(
         assert (base / "work" / "made").exists()
 
 
+async def test_a_popup_shows_what_would_be_written_and_counts_the_rest(
+    child_env: dict[str, str], base: Path
+) -> None:
+    content = "".join(f"line {number}\n" for number in range(40))
+    reply = calls_reply(("write_file", {"path": "a.txt", "content": content}))
+    async with staged(base, child_env, reply, text_reply("fine")) as (editor, _):
+        await start(editor)
+        request = await editor.asked(SHOW)
+        message = request["params"]["message"]
+        assert "(write_file): a.txt\n" in message and "\n+line 0\n+line 1\n" in message
+        (pending,) = await until_pending(editor, 1)
+        whole = pending["preview"]["text"].splitlines()
+        assert whole[-1] == "+line 39" and pending["reason"] in message
+        left_out = len(whole) - sum(line in message.splitlines() for line in whole)
+        assert f"[… {left_out} more lines: see reasonix.approval.list]" in message
+        editor.answer(request, named(request, "Deny"))
+        await until_pending(editor, 0)
+
+
 async def finished(editor: Editor, session: str) -> str:
     """The outcome of the session's last turn, for a client that hears no events."""
     while True:

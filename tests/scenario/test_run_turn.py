@@ -109,6 +109,36 @@ async def test_json_is_one_object_with_result_and_counters(
     assert told["durationMs"] > 0
 
 
+async def test_the_cost_of_a_turn_is_shown_and_in_the_object(
+    server: ModelServer, workspace: Path, child_env: dict[str, str], reasonix_home: Path
+) -> None:
+    card = "{ cache_hit = 1.0, input = 10.0, output = 100.0, currency = 'CNY' }"
+    configure(reasonix_home, server.base_url, f"prices = {{ m = {card} }}")
+    usage = {
+        "prompt_tokens": 1_000_000,
+        "completion_tokens": 10_000,
+        "prompt_tokens_details": {"cached_tokens": 400_000},
+        "completion_tokens_details": {"reasoning_tokens": 7000},
+    }
+    server.replies += [
+        calls_reply(("read_file", {"path": "a.txt"}), usage=usage),
+        text_reply("ok", usage=usage),
+        text_reply("free"),
+    ]
+    ended = await run("t", "--json", env=child_env, cwd=workspace)
+    told = json.loads(ended.out)["usage"]
+    assert told["cost"] == {"amount": pytest.approx(2 * 7.4), "currency": "CNY"}
+    assert (told["reasoningTokens"], told["cacheHitTokens"], told["cacheMissTokens"]) == (
+        14_000,
+        800_000,
+        1_200_000,
+    )
+    assert "20,000 out (14,000 of them thought), 14.80 CNY, " in ended.err
+    free = await run("t", "--json", "--model", "fake/other-model", env=child_env, cwd=workspace)
+    assert "cost" not in json.loads(free.out)["usage"]
+    assert "CNY" not in free.err
+
+
 async def test_metrics_are_written_beside_the_text_too(
     server: ModelServer, workspace: Path, child_env: dict[str, str]
 ) -> None:
@@ -166,7 +196,8 @@ async def test_a_write_outside_is_refused_unless_its_directory_is_added(
     server.replies += [write, text_reply("no"), write, text_reply("yes")]
     refused = await run("t", env=child_env, cwd=workspace)
     assert refused.code == 0
-    assert "needs_approval_headless" in refused.err
+    told = " ".join(refused.err.split())
+    assert f"refused. To allow it, run with --add-dir {outside}, or list it in" in told
     assert not (outside / "x").exists()
     allowed = await run("t", "--add-dir", "../outside", env=child_env, cwd=workspace)
     assert allowed.code == 0
@@ -241,7 +272,7 @@ async def test_on_a_terminal_nothing_is_asked_and_colour_obeys_no_color(
     env = {**child_env, "TERM": "xterm"}
     code, shown = await on_a_terminal(*flags, env=env, cwd=workspace)
     assert code == 0
-    assert "needs_approval_headless" in shown
+    assert f"--allowed-tools 'Edit({workspace}/**)'" in shown
     assert "\x1b[36m" in shown
     code, plain = await on_a_terminal(*flags, env={**env, "NO_COLOR": "1"}, cwd=workspace)
     assert code == 0

@@ -69,6 +69,22 @@ def use_capability(catalog: Catalog) -> Tool:
     return define(spec, Args, resolve)
 
 
+class _Named(Struct, frozen=True):
+    action: str = ""
+    capability_id: str = ""
+
+
+def called(catalog: Catalog, arguments: str) -> Tool | None:
+    """The tool that a call of the proxy would run; None where it runs none."""
+    try:
+        named = msgspec.json.decode(arguments, type=_Named)
+    except msgspec.MsgspecError:
+        return None
+    if named.action != "call":
+        return None
+    return catalog.get(named.capability_id) or catalog.get(f"tool:{named.capability_id}")
+
+
 def resolve_hidden(capability_id: str, tool: Tool, arguments: str, call: Call) -> Resolved:
     """Resolve a hidden tool as if it were called through the proxy."""
     return structs.replace(_resolved(tool, arguments, call), capability=capability_id)

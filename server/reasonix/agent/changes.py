@@ -1,6 +1,6 @@
 """The files that the running turn has changed."""
 
-from reasonix.core.tool import FileChange
+from reasonix.core.tool import FileChange, Prepared, ToolResult
 
 _CREATED, _MODIFIED, _DELETED = "created", "modified", "deleted"
 
@@ -10,16 +10,26 @@ class ChangeLedger:
 
     def __init__(self) -> None:
         self._files: dict[str, FileChange] = {}
+        self._bases: dict[str, str | None] = {}
 
     def begin(self) -> None:
         self._files.clear()
+        self._bases.clear()
 
-    def add(self, changes: tuple[FileChange, ...]) -> bool:
-        """Add the changes of one call; True where there were any."""
-        for change in changes:
+    def add(self, prepared: Prepared, result: ToolResult) -> bool:
+        """Add the changes of one call; True where there were any.
+
+        A file that is back at the version it had before its first change is not changed.
+        """
+        made = {seen.path: seen.identity for seen in result.observed}
+        for change, target in zip(result.changes, prepared.targets, strict=False):
             old = self._files.get(change.path)
-            self._files[change.path] = _joined(old, change) if old else change
-        return bool(changes)
+            self._bases.setdefault(change.path, target.base)
+            if old and self._bases[change.path] == made.get(target.path):
+                del self._files[change.path], self._bases[change.path]
+            else:
+                self._files[change.path] = _joined(old, change) if old else change
+        return bool(result.changes)
 
     def files(self) -> tuple[FileChange, ...]:
         return tuple(self._files.values())

@@ -17,6 +17,16 @@ DELEGATION = (
 """Zero until the issue that builds delegation: nothing is delegated, so nothing is hidden."""
 
 
+_OWN = (
+    "steps",
+    "tool_calls",
+    "tool_failures",
+    "tool_calls_refused",
+    "retries",
+    "compactions",
+)
+
+
 class Counters:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -26,5 +36,5 @@ class Counters:
 
     def values(self) -> dict[str, int]:
         """Every counter by name; those of the contract are there even when zero."""
-        named = ("steps", "tool_calls", "tool_failures", "retries", "compactions", *DELEGATION)
+        named = (*_OWN, *DELEGATION)
         return {name: self._counts[name] for name in named}

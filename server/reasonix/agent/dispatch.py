@@ -110,7 +110,7 @@ class Dispatcher(Struct, frozen=True):
     def _batches(self, calls: Sequence[ToolCall]) -> Iterator[list[ToolCall]]:
         readers: list[ToolCall] = []
         for call in calls:
-            if self._is_reader(call):
+            if self.toolbox.effect(call) is Effect.READ:
                 readers.append(call)
                 continue
             if readers:
@@ -119,12 +119,6 @@ class Dispatcher(Struct, frozen=True):
             yield [call]
         if readers:
             yield readers
-
-    def _is_reader(self, call: ToolCall) -> bool:
-        try:
-            return self.toolbox.resolve(call, _silent(call)).effect is Effect.READ
-        except ToolFault:
-            return False
 
     async def _run_one(self, call: ToolCall, emit: Emit, answers: dict[str, ToolMessage]) -> None:
         started_s = self.clock.monotonic_s()
@@ -143,7 +137,8 @@ class Dispatcher(Struct, frozen=True):
             resolved = self._take_up(call, handle, emit)
             for early in self.early:
                 early.admit(resolved)
-            prepared = await self._prepared(resolved)
+            seen = self.observations
+            prepared = await (seen.prepare(resolved) if seen else resolved.prepare())
             for guard in self.guards:
                 await guard.admit(call.id, resolved, prepared, emit)
             self.journal.began(call.id)
@@ -156,18 +151,17 @@ class Dispatcher(Struct, frozen=True):
             log.exception("tool %s failed", call.name)
             text = f"unavailable: {call.name} failed inside the host; the log has the details."
             return ToolResult(text, Status.ERROR, "unavailable")
-        self._observe(resolved, result, emit)
+        self._observe(resolved, prepared, result, emit)
         return result
 
     def _take_up(self, call: ToolCall, handle: Call, emit: Emit) -> Resolved:
         """Resolve a call; its start is told whether or not it proves valid."""
+        resolved: Resolved | None = None
         try:
             resolved = self.toolbox.resolve(call, handle)
-        except ToolFault:
-            emit(self._opening(call, None))
-            raise
-        emit(self._opening(call, resolved))
-        return resolved
+            return resolved
+        finally:
+            emit(self._opening(call, resolved))
 
     def _opening(self, call: ToolCall, resolved: Resolved | None) -> ToolStarted:
         return ToolStarted(
@@ -179,27 +173,15 @@ class Dispatcher(Struct, frozen=True):
             resolved.capability if resolved else None,
         )
 
-    async def _prepared(self, resolved: Resolved) -> Prepared:
-        unseen = self.observations.unseen(resolved) if self.observations else None
-        try:
-            prepared = await resolved.prepare()
-        except ToolFault as fault:
-            # What is wrong with an unread file is part of its content.
-            raise (unseen or fault) from fault
-        if unseen:
-            raise unseen
-        stale = self.observations.stale(resolved, prepared) if self.observations else None
-        if stale:
-            raise stale
-        return prepared
-
-    def _observe(self, resolved: Resolved, result: ToolResult, emit: Emit) -> None:
+    def _observe(
+        self, resolved: Resolved, prepared: Prepared, result: ToolResult, emit: Emit
+    ) -> None:
         if self.observations is not None:
-            self.observations.note(resolved.effect, result)
+            self.observations.note(result)
             if result.status is Status.UNKNOWN:
                 for path in resolved.targets:
                     self.observations.forget(path)
-        if self.changes.add(result.changes):
+        if self.changes.add(prepared, result):
             emit(FilesChanged(self.changes.files()))
 
     def _close(
@@ -214,6 +196,8 @@ class Dispatcher(Struct, frozen=True):
         self.counters.add("tool_calls")
         if result.status is not Status.OK:
             self.counters.add("tool_failures")
+        if result.status is Status.DENIED:
+            self.counters.add("tool_calls_refused")
         emit(
             ToolFinished(
                 call.id,
@@ -226,10 +210,13 @@ class Dispatcher(Struct, frozen=True):
                 result.exit_code,
                 result.diffs,
                 ErrorCode(result.code) if result.code else None,
+                len(result.images),
             )
         )
         failed = result.status is not Status.OK
-        answers[call.id] = ToolMessage(call.id, call.name, bounded.content, is_error=failed)
+        answers[call.id] = ToolMessage(
+            call.id, call.name, bounded.content, is_error=failed, images=result.images
+        )
 
     def _bounded(self, call_id: str, result: ToolResult) -> "_Bounded":
         """Cut a long result to what the model reads; keep the whole of it by reference."""
@@ -254,10 +241,6 @@ class _Bounded(Struct, frozen=True):
     content: str
     ref: str | None = None
     total_bytes: int | None = None
-
-
-def _silent(call: ToolCall) -> Call:
-    return Call(call.id, lambda _: None)
 
 
 _DENIALS = frozenset(

@@ -5,6 +5,7 @@ than a whole step of the loop.
 """
 
 import importlib
+import re
 from typing import Any
 
 import msgspec
@@ -29,10 +30,13 @@ def explain(spec: ToolSpec, arguments: str, fault: ToolFault) -> ToolFault:
     try:
         given = msgspec.json.decode(arguments or "{}")
     except msgspec.MsgspecError as error:
+        # A decoder calls a lone surrogate truncated input too.
+        lone = re.search(r"\\ud[89a-f][0-9a-f]{2}", arguments, re.IGNORECASE)
+        hint = " Half of a surrogate pair (\\ud800 to \\udfff) is no character." if lone else ""
         return ToolFault(
             "invalid_arguments",
             f"The arguments of {spec.name} are not JSON ({error}); they came to "
-            f"{len(arguments)} characters. Send one JSON object.",
+            f"{len(arguments)} characters.{hint} Send one JSON object.",
             about,
         )
     schema = msgspec.json.decode(spec.parameters)
@@ -66,11 +70,26 @@ def _lines(error: Any) -> list[str]:
         case "enum":
             expected = "one of " + ", ".join(map(str, error.validator_value))
         case "anyOf" | "oneOf":
-            options = [str(option.get("type", "object")) for option in error.validator_value]
-            expected = " or ".join(options)
+            expected = " or ".join(_option(option) for option in error.validator_value)
         case _:
-            expected = f"{error.validator} {error.validator_value}"
+            words = _BOUNDS.get(error.validator, error.validator)
+            expected = f"{words} {error.validator_value}"
     return [f"{where or 'arguments'}: expected {expected}, came {_came(error.instance)}"]
+
+
+_BOUNDS = {
+    "minimum": "at least",
+    "maximum": "at most",
+    "minLength": "characters, at least",
+    "maxLength": "characters, at most",
+    "minItems": "items, at least",
+    "maxItems": "items, at most",
+}
+
+
+def _option(option: dict[str, Any]) -> str:
+    bounds = [f"{_BOUNDS[key]} {value}" for key, value in option.items() if key in _BOUNDS]
+    return " ".join([str(option.get("type", "object")), *bounds])
 
 
 def _at(where: str, name: str) -> str:

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from reasonix.agent.capability import NAME, Catalog, resolve_hidden, use_capability
+from reasonix.agent.capability import NAME, Catalog, called, resolve_hidden, use_capability
 from reasonix.agent.fault import explain
 from reasonix.core.error import ToolFault
 from reasonix.core.message import ToolCall
 from reasonix.core.text import nearest
-from reasonix.core.tool import Call, Resolved, Tool, ToolSpec
+from reasonix.core.tool import Call, Effect, Resolved, Tool, ToolSpec
 
 
 class Toolbox:
@@ -58,6 +58,13 @@ class Toolbox:
             if fault.code != "invalid_arguments":
                 raise
             raise explain(tool.spec, message.arguments, fault) from fault
+
+    def effect(self, message: ToolCall) -> Effect | None:
+        """What the called tool may do at most, None for no tool."""
+        tool = self._visible.get(message.name) or self._catalog.get(f"tool:{message.name}")
+        if message.name == NAME:
+            tool = called(self._catalog, message.arguments) or tool
+        return tool.spec.effect if tool is not None else None
 
     def shown_name(self, name: str) -> str:
         """The name under which events show a call: the proxy's, for a hidden tool."""

@@ -30,4 +30,4 @@ async def open_app(launch: Launch) -> AsyncGenerator[App, None]:
             app.host = host
             yield app
     finally:
-        await app.clients.close()
+        await app.close()

@@ -4,6 +4,7 @@ import shutil
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,16 +18,16 @@ from reasonix.agent.toolbox import Toolbox
 from reasonix.app.process import App
 from reasonix.config.load import Loaded
 from reasonix.config.model_ref import ModelChoice, resolve_model
-from reasonix.config.schema import Config, preset_of
+from reasonix.config.schema import Config, NetworkConfig, preset_of
 from reasonix.config.trust import Trust, may_carry
-from reasonix.core.error import ConfigError
+from reasonix.core.error import ConfigError, ToolFault
 from reasonix.core.event import NoticeGiven, TodoItem, TodoReplaced
 from reasonix.core.ports import SessionPorts
 from reasonix.core.provider import Chunk, Prefix, Request
 from reasonix.core.text import scrub
 from reasonix.core.tool import Tool
 from reasonix.host.environment import EnvironmentProbe, declared_tools
-from reasonix.host.instruction import Instructions, read_instructions
+from reasonix.host.instruction import Bounds, Instructions, read_instructions
 from reasonix.host.opening import Engine, Seat
 from reasonix.host.option import SessionOptions
 from reasonix.host.prompt import PromptParts, own_text, system_text
@@ -37,6 +38,9 @@ from reasonix.sandbox.roots import Roots
 from reasonix.sandbox.shell import Shell, make_shell, shell_program
 from reasonix.tools import VISIBLE, builtin_tools
 from reasonix.tools.disk import DiskFileSystem
+
+if TYPE_CHECKING:
+    from reasonix.providers.endpoint import Endpoint
 
 
 class _NotReady:
@@ -83,11 +87,29 @@ class Engines:
         notices = [NoticeGiven(n.level, "config", str(n)) for n in loaded.notices]
         prefix = seat.prefix
         if prefix is None:
-            instructions = read_instructions(app.paths.home, root, root)
+            instructions = read_instructions(bench.bounds(), root)
             notices += [NoticeGiven("warn", "instructions", text) for text in instructions.skipped]
             prefix = bench.prefix(instructions, probe)
         agent = bench.agent(prefix)
-        return Engine(agent, _Ready(app, seat, agent).bring, bench.close, tuple(notices))
+        ready = _Ready(app, seat, agent, bench.sight)
+        return Engine(agent, ready.bring, bench.close, tuple(notices), bench.sight.missing)
+
+
+class _Sight(Struct, eq=False):
+    """Whether the session's model may be shown pictures, as known when it was made ready."""
+
+    model: str = ""
+    sees: bool = False
+
+    def missing(self) -> str:
+        """Why it can't be shown one, empty where it can."""
+        if self.sees:
+            return ""
+        name = self.model.partition("/")[2] or "the-model"
+        return (
+            f"{self.model or 'This model'} is not marked as a model that takes images. If it "
+            f'does, add vision_models = ["{name}"] to its [[providers]] entry.'
+        )
 
 
 class _Bench:
@@ -99,6 +121,15 @@ class _Bench:
         self._config = loaded.config
         self._temp = _session_temp(app.env, seat.state.session_id)
         self.roots = _roots(app, seat, loaded.config, self._temp)
+        # Before anything is read: it puts the Read denies under the roots.
+        self._policy = Policy(
+            self._config.permissions,
+            self.roots,
+            preset=seat.state.permission_mode,
+            network=self._config.sandbox.network,
+            allowed_tools=seat.options.allowed_tools,
+            user_home=_user_home(app.env),
+        )
         self.shell: Shell = make_shell(
             self._config.sandbox,
             self._config.tools,
@@ -108,6 +139,7 @@ class _Bench:
             secret_names=tuple(entry.api_key_env for entry in self._config.providers),
             full_access=seat.state.permission_mode == "danger-full-access",
         )
+        self.sight = _Sight(seat.state.model)
         self.toolbox = Toolbox(*self._tools())
 
     def _tools(self) -> tuple[tuple[Tool, ...], dict[str, Tool]]:
@@ -119,12 +151,13 @@ class _Bench:
 
         ports = SessionPorts(seat.root, files, seat.results, todo)
         enabled = self._config.tools.enabled
-        tools = {
-            tool.spec.name: tool
-            for tool in builtin_tools(ports, self.roots, self.shell, ripgrep=app.ripgrep)
-            if not enabled or tool.spec.name in enabled
-        }
-        visible = tuple(tools.pop(name) for name in VISIBLE if name in tools)
+        every = builtin_tools(
+            ports, self.roots, self.shell, ripgrep=app.ripgrep, blind=self.sight.missing
+        )
+        tools = {tool.spec.name: tool for tool in every if not enabled or tool.spec.name in enabled}
+        direct = [name.removeprefix("tool:") for name in self._config.tools.direct]
+        shown = dict.fromkeys((*VISIBLE, *direct))
+        visible = tuple(tools.pop(name) for name in shown if name in tools)
         catalog = {f"tool:{name}": tool for name, tool in sorted(tools.items())}
         catalog["session:tool_result"] = tool_result(seat.results)
         self.catalog = catalog
@@ -149,16 +182,23 @@ class _Bench:
         )
         return Prefix(scrub(system_text(parts)), self.toolbox.specs)
 
+    def bounds(self) -> Bounds:
+        """What standing instructions may be read from."""
+        user = _user_home(self._app.env)
+
+        def unreadable(path: Path) -> str | None:
+            try:
+                self.roots.check_read(path)
+            except ToolFault:
+                return "it may not be read ([sandbox].forbid_read, a deny rule, or keys)"
+            return None
+
+        home = self._app.paths.home
+        return Bounds(home, self._seat.root, (user,) if user else (), unreadable)
+
     def agent(self, prefix: Prefix) -> Agent:
         app, seat, options = self._app, self._seat, self._seat.options
-        policy = Policy(
-            self._config.permissions,
-            self.roots,
-            preset=seat.state.permission_mode,
-            network=self._config.sandbox.network,
-            allowed_tools=options.allowed_tools,
-            user_home=_user_home(app.env),
-        )
+        policy = self._policy
         dispatcher = Dispatcher(
             self.toolbox,
             (DenyGuard(policy),),
@@ -193,25 +233,36 @@ class _Ready(Struct, eq=False):
     app: App
     seat: Seat
     agent: Agent
-    made_for: tuple[str, str | None] | None = None
+    sight: _Sight
+    made_from: "tuple[Endpoint, NetworkConfig, bool] | None" = None
 
     def bring(self) -> None:
-        """Make the provider where none is, or where the session's model has changed.
+        """Make the provider where none is, or where the session's model or its entry changed.
 
         Raises:
             ReasonixError: no_model, no_key, or an entry that can't be used.
         """
-        state = self.seat.state
-        if self.made_for == (state.model, state.effort) and state.model:
+        state, root = self.seat.state, self.seat.root
+        try:
+            config = self.app.config_for(root).config
+        except ConfigError:
+            if self.made_from is None or self.sight.model != state.model:
+                raise
+            # A file that is being edited is no reason to stop a session that has its model.
             return
-        config = self.app.config_for(self.seat.root).config
         choice = resolve_model(config, state.model or None)
-        self.agent.provider = self.app.provider(choice, config, self.seat.root, state.effort)
-        self.agent.effort = state.effort or choice.effort or None
-        if choice.provider.kind == "replay":
+        endpoint = self.app.endpoint(choice, config, root, state.effort)
+        direct = choice.provider.no_proxy
+        wanted = (endpoint, config.network, direct)
+        if wanted == self.made_from:
+            return
+        self.agent.provider = self.app.provider(endpoint, config, direct=direct)
+        self.agent.effort = endpoint.effort
+        if endpoint.kind == "replay":
             self.seat.emit(NoticeGiven("info", "replay", _REPLAY))
+        self.sight.model, self.sight.sees = choice.ref, choice.vision
         state.model = choice.ref
-        self.made_for = (state.model, state.effort)
+        self.made_from = wanted
 
 
 _REPLAY = "No model is asked: its side of this session is played back from a recording."

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from reasonix.config.key import provider_key
+from reasonix.config.key import key_place, provider_key
 from reasonix.config.load import Loaded, load
 from reasonix.config.model_ref import ModelChoice
 from reasonix.config.paths import Paths, paths_from
-from reasonix.config.schema import Config
+from reasonix.config.schema import Config, NetworkConfig, ProviderConfig
+from reasonix.core.error import ConfigError
 from reasonix.core.provider import Provider
 from reasonix.host.clock import RandomIds, SystemClock
 from reasonix.host.host import Host
@@ -21,6 +22,9 @@ from reasonix.tools.ripgrep import find_ripgrep
 if TYPE_CHECKING:
     import httpx
 
+    from reasonix.providers.endpoint import Endpoint, ModelPrice
+    from reasonix.providers.record import Recorder
+
 
 class Launch(Struct, frozen=True):
     """What a front end starts the process with.
@@ -30,6 +34,7 @@ class Launch(Struct, frozen=True):
         trusted: True trusts every root, a tuple those roots, False only the trust store.
         model, permission_mode: Defaults of new sessions, stronger than the configuration.
         home: Replaces REASONIX_HOME.
+        record: Where the model's side of all sessions is recorded, None for nowhere.
     """
 
     env: Mapping[str, str]
@@ -38,6 +43,7 @@ class Launch(Struct, frozen=True):
     model: str | None = None
     permission_mode: str | None = None
     home: Path | None = None
+    record: Path | None = None
 
 
 class _Clients:
@@ -45,14 +51,15 @@ class _Clients:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._env = env
-        self._made: dict[bool, httpx.AsyncClient] = {}
+        self._made: dict[tuple[NetworkConfig, bool], httpx.AsyncClient] = {}
 
     def get(self, config: Config, *, direct: bool) -> "httpx.AsyncClient":
         from reasonix.net.client import make_client
 
-        if direct not in self._made:
-            self._made[direct] = make_client(config.network, direct=direct, env=self._env)
-        return self._made[direct]
+        way = (config.network, direct)
+        if way not in self._made:
+            self._made[way] = make_client(config.network, direct=direct, env=self._env)
+        return self._made[way]
 
     async def close(self) -> None:
         for client in self._made.values():
@@ -74,6 +81,7 @@ class App:
         self.clients = _Clients(self.env)
         self.locks = PathLocks()
         self.ripgrep = find_ripgrep(self.env.get("PATH", ""))
+        self.recorder: Recorder | None = None
         self.host: Host
 
     def config_for(self, root: Path) -> Loaded:
@@ -86,40 +94,106 @@ class App:
         given = trusted if isinstance(trusted, bool) else root in trusted
         return load(self.paths, root, self.env, self.launch.flags, trusted=given or None)
 
-    def provider(
+    def endpoint(
         self, choice: ModelChoice, config: Config, root: Path, effort: str | None
-    ) -> Provider:
-        """Make the provider of a model for the sessions of one root.
+    ) -> "Endpoint":
+        """All that a provider of a model is made from, the key included, as of now.
 
         Raises:
             ProviderError: no_key.
+            ConfigError: The key file can't be read.
+        """
+        key = provider_key(self.paths, choice.provider, self.env)
+        place = key_place(self.paths, choice.provider.api_key_env, self.env)
+        endpoint = endpoint_of(choice, config, key, place, root)
+        return structs.replace(endpoint, effort=effort) if effort else endpoint
+
+    def efforts(self, choice: ModelChoice, config: Config) -> tuple[str, ...]:
+        """The efforts that a user may choose from, as declared or as the vendor has them."""
+        from reasonix.providers.menu import efforts_of
+
+        try:
+            return efforts_of(endpoint_of(choice, config, None, "", self.paths.home))
+        except ConfigError:
+            # A reasoning_protocol that doesn't exist: the turn that needs it says so.
+            return ()
+
+    def provider(self, endpoint: "Endpoint", config: Config, *, direct: bool) -> Provider:
+        """Make the provider of an endpoint. direct: go past the proxies.
+
+        Raises:
+            ProviderError: auth, where the key can't be sent.
             ConfigError: The entry can't be used.
         """
-        from reasonix.providers.endpoint import Endpoint
         from reasonix.providers.registry import make_provider
 
-        entry = choice.provider
-        temperature = entry.temperature
-        endpoint = Endpoint(
-            name=entry.name,
-            kind=entry.kind,
-            model=choice.model,
-            base_url=entry.base_url,
-            request_url=entry.request_url,
-            chat_url=entry.chat_url,
-            key=provider_key(self.paths, entry, self.env),
-            key_variable=entry.api_key_env,
-            key_file=str(self.paths.env_file),
-            headers=entry.headers,
-            extra_body=entry.extra_body,
-            window=choice.window,
-            max_output_tokens=choice.max_output_tokens if choice.max_output_tokens > 0 else None,
-            temperature=config.agent.temperature if temperature is None else temperature,
-            effort=effort or choice.effort or None,
-            cassette=Path(entry.cassette) if entry.cassette else None,
-            placeholders={"root": str(root)},
+        client = None if endpoint.kind == "replay" else self.clients.get(config, direct=direct)
+        provider = make_provider(endpoint, client, self.clock)
+        if self.launch.record is None:
+            return provider
+        return self._recording(self.launch.record).over(provider, endpoint.placeholders)
+
+    def _recording(self, path: Path) -> "Recorder":
+        from reasonix.providers.record import Recorder
+
+        if self.recorder is None:
+            self.recorder = Recorder(path)
+        return self.recorder
+
+    async def close(self) -> None:
+        """Give up what the process holds besides its sessions."""
+        await self.clients.close()
+        if self.recorder is not None:
+            self.recorder.close()
+
+
+def endpoint_of(
+    choice: ModelChoice, config: Config, key: str | None, key_file: str, root: Path
+) -> "Endpoint":
+    """What the configuration says of a model, as a provider takes it."""
+    from reasonix.providers.endpoint import Endpoint
+
+    entry = choice.provider
+    temperature = entry.temperature
+    return Endpoint(
+        name=entry.name,
+        kind=entry.kind,
+        model=choice.model,
+        base_url=entry.base_url,
+        request_url=entry.request_url,
+        chat_url=entry.chat_url,
+        models_url=entry.models_url,
+        key=key,
+        key_variable=entry.api_key_env,
+        key_file=key_file,
+        auth_header=entry.auth_header,
+        headers=entry.headers,
+        extra_body=entry.extra_body,
+        window=choice.window,
+        max_output_tokens=choice.max_output_tokens,
+        temperature=config.agent.temperature if temperature is None else temperature,
+        effort=choice.effort or None,
+        supported_efforts=choice.efforts,
+        reasoning_protocol=choice.reasoning_protocol,
+        thinking=entry.thinking,
+        strip_chain_of_thought=entry.strip_chain_of_thought,
+        responses_mode="" if entry.responses_mode == "auto" else entry.responses_mode,
+        web_search=entry.web_search,
+        vision=choice.vision,
+        vision_detail="" if entry.vision_detail == "auto" else entry.vision_detail,
+        prices=_prices(entry),
+        cassette=Path(entry.cassette) if entry.cassette else None,
+        placeholders={"root": str(root)},
+    )
+
+
+def _prices(entry: ProviderConfig) -> "dict[str, ModelPrice]":
+    from reasonix.providers.endpoint import ModelPrice
+
+    cards = {**({"": entry.price} if entry.price is not None else {}), **entry.prices}
+    return {
+        model: ModelPrice(
+            cache_hit=card.cache_hit, input=card.input, output=card.output, currency=card.currency
         )
-        client = None
-        if entry.kind != "replay":
-            client = self.clients.get(config, direct=entry.no_proxy)
-        return make_provider(endpoint, client, self.clock)
+        for model, card in cards.items()
+    }

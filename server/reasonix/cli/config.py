@@ -1,16 +1,20 @@
 """`reasonix config`: show and change settings."""
 
 import argparse
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import msgspec
 
 from reasonix.cli.io import CliIo
+from reasonix.config.dormant import standing
 from reasonix.config.edit import Edited, Target, remove_value, set_text, set_value, split_key
 from reasonix.config.keypath import leaves, listed
 from reasonix.config.load import Loaded, load, load_lenient
+from reasonix.config.model_ref import resolve_model
 from reasonix.config.paths import paths_from
-from reasonix.config.schema import Config
+from reasonix.config.schema import Config, preset_of
 from reasonix.core.error import ConfigError
 from reasonix.core.text import nearest
 from reasonix.net.redact import redact_url
@@ -29,7 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     change.add_argument("value", metavar="VALUE", help="a TOML value, or plain text")
     unset = verbs.add_parser("unset", help="remove one value")
     unset.add_argument("key", metavar="KEY")
-    verbs.add_parser("list", help="show every value that is set, and where")
+    listing = verbs.add_parser("list", help="show every value that is set, and where")
+    listing.add_argument("--all", action="store_true", help="show the defaults too")
     ratio = verbs.add_parser("compact-ratio", help="show or set when older history is compacted")
     ratio.add_argument("value", metavar="VALUE", nargs="?", help="0.30 to 0.85, or 30 to 85")
     for verb in (change, unset, ratio):
@@ -48,9 +53,9 @@ def execute(args: argparse.Namespace, io: CliIo) -> int:
         case "get":
             return _get(args.key, io)
         case "list":
-            return _list(io)
+            return _list(io, every=args.all)
         case "set":
-            return _tell(_changed(args, io, args.key, args.value), args.key, io)
+            return _set(args, io)
         case "unset":
             return _unset(args, io)
         case _:
@@ -90,38 +95,63 @@ def _missing(key: str, names: list[str], depth: int) -> str:
     return f"No key {'.'.join(names[: depth + 1])}.{more}"
 
 
-def _list(io: CliIo) -> int:
+def _list(io: CliIo, *, every: bool) -> int:
     loaded = _loaded(io)
-    values: dict[str, Any] = {}
-    tree = msgspec.to_builtins(loaded.config)
-    for path, value in leaves({k: v for k, v in tree.items() if k not in ("providers", "plugins")}):
-        values[listed(path)] = value
-    for array in ("providers", "plugins"):
-        for entry in tree[array]:
-            for path, value in leaves(entry):
-                values[f"{array}.{entry['name']}.{listed(path)}"] = value
-    for key, value in values.items():
-        names = key.split(".")
-        origin = _origin(loaded, names)
-        empty = value in ("", (), {}, None, False, 0)
-        if origin != "default" and not (names[0] in ("providers", "plugins") and empty):
-            io.out(f"{key} = {_shown(names, value)}  ({origin})")
+    shown = dict(_rows(loaded.raw))
+    if every:
+        shown = {**dict(_rows(msgspec.to_builtins(loaded.config))), **shown}
+    for names, value in shown.items():
+        dotted = ".".join(map(_written, names))
+        io.out(f"{dotted} = {_shown(list(names), value)}  ({_origin(loaded, list(names))})")
+    if not shown:
+        io.err(
+            "Nothing is set, so the defaults hold: `reasonix config list --all` shows them. "
+            "`reasonix setup` adds a model, `reasonix config set KEY VALUE` changes a value."
+        )
     for file in loaded.files:
         io.err(f"read: {file}")
     return 0
 
 
+def _rows(tree: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value of a document by the names that lead to it, entries of arrays by their own."""
+    for name, value in tree.items():
+        if name not in ("providers", "plugins"):
+            for path, leaf in leaves({name: value}):
+                yield tuple(map(str, path)), leaf
+    for array in ("providers", "plugins"):
+        for entry in tree.get(array, ()):
+            for path, leaf in leaves(entry):
+                yield (array, entry["name"], *map(str, path)), leaf
+
+
+def _written(name: str) -> str:
+    """A part of a key as TOML writes it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+
+
 def _origin(loaded: Loaded, names: list[str]) -> str:
-    for length in range(len(names), 0, -1):
-        found = loaded.origins.get(".".join(names[:length]))
-        if found:
-            return found
-    return "default"
+    """Which files set a key or what is below it; `default` where none does."""
+    value: Any = loaded.raw
+    for name in names:
+        table = _by_name(value)
+        if name not in table:
+            return "default"
+        value = table[name]
+    dotted = ".".join(names[:2] if names[0] in ("providers", "plugins") else names)
+    below = [
+        layer
+        for key, layer in loaded.origins.items()
+        if key == dotted or key.startswith(f"{dotted}.")
+    ]
+    layers = dict.fromkeys(layer for found in below for layer in found.split("+"))
+    return "+".join(layers) or "default"
 
 
 def _shown(names: list[str], value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.2f}"
+        short = f"{value:.2f}"
+        return short if float(short) == value else repr(value)
     secret = any(name in SECRET for name in names)
     return msgspec.json.encode(_without_secrets(value, secret=secret)).decode()
 
@@ -145,8 +175,24 @@ def _target(args: argparse.Namespace, io: CliIo) -> Target:
     return Target("project" if args.local else "user", paths_from(io.env), io.cwd)
 
 
-def _changed(args: argparse.Namespace, io: CliIo, key: str, text: str) -> Edited:
-    return set_text(_target(args, io), key, text)
+def _set(args: argparse.Namespace, io: CliIo) -> int:
+    target = _target(args, io)
+    was_trusted = not args.local or _trust_of(io) == "trusted"
+    code = _tell(set_text(target, args.key, args.value), args.key, io, was_trusted=was_trusted)
+    meant = preset_of(args.value)
+    if args.key == "permissions.preset" and meant not in (None, args.value):
+        io.err(f"Note: {args.value} is an old name and means {meant}.")
+    if args.key == "default_model":
+        config = load_lenient(paths_from(io.env), io.cwd, io.env).config
+        try:
+            resolve_model(config, args.value)
+        except ConfigError as error:
+            io.err(f"warning: {error}")
+    return code
+
+
+def _trust_of(io: CliIo) -> str:
+    return load_lenient(paths_from(io.env), io.cwd, io.env).trust
 
 
 def _unset(args: argparse.Namespace, io: CliIo) -> int:
@@ -169,16 +215,31 @@ def _ratio(args: argparse.Namespace, io: CliIo) -> int:
     except ValueError:
         number = -1.0
     ratio = number / 100 if number >= 1 else number
+    was_trusted = not args.local or _trust_of(io) == "trusted"
     edited = set_value(_target(args, io), key, round(ratio, 4))
-    return _tell(edited, key, io)
+    return _tell(edited, key, io, was_trusted=was_trusted)
 
 
-def _tell(edited: Edited, key: str, io: CliIo) -> int:
+_IDLE = {
+    "dormant": "doesn't act yet; it is kept for a later version",
+    "unbuilt": "does nothing in this product; it is kept for other clients",
+    "retired": "does nothing any more",
+}
+
+
+def _tell(edited: Edited, key: str, io: CliIo, *, was_trusted: bool) -> int:
     io.out(f"{key} written to {edited.file}.")
     for name in edited.retired:
         io.out(f"{name} removed: it does nothing any more.")
     if not edited.trusted:
         io.err("This project is not trusted. Look at its files, then run `reasonix trust`.")
+    elif not was_trusted:
+        io.out("This project is trusted as it is now. `reasonix trust --distrust` takes it back.")
+    names = split_key(key)
+    array = names[0] in ("providers", "plugins") and len(names) > 2
+    idle = standing(".".join([f"{names[0]}[]", *names[2:]]) if array else ".".join(names))
+    if idle:
+        io.err(f"Note: {key} {_IDLE[idle]}.")
     loaded = load_lenient(paths_from(io.env), io.cwd, io.env)
     origin = _origin(loaded, split_key(key))
     if origin not in ("default", "user") and edited.file == paths_from(io.env).config_file:

@@ -1,5 +1,6 @@
 """Where a bug leaves its traceback: a log file in the state directory, never the screen."""
 
+import io as streams
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -24,13 +25,22 @@ class CrashLog(logging.FileHandler):
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._path.exists() and self._path.stat().st_size > _MOST_BYTES:
             self._path.replace(self._path.with_suffix(".old.log"))
-        return super()._open()
+        # Unbuffered: what a full disk didn't take must not fail once more at the end.
+        raw = streams.FileIO(self._path, "a")
+        return TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace", write_through=True)
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; the file is opened for the first one."""
         try:
             super().emit(record)
             self._kept = True
+        except OSError:
+            self._failed = True
+
+    def close(self) -> None:
+        """Give the file up."""
+        try:
+            super().close()
         except OSError:
             self._failed = True
 
@@ -54,8 +64,12 @@ def keeping_log(path: Path) -> Generator[CrashLog]:
     handler = CrashLog(path)
     root = logging.getLogger()
     root.addHandler(handler)
+    told = logging.raiseExceptions
+    # Also of the log that `lsp` puts in this one's place: a full disk prints no traceback.
+    logging.raiseExceptions = False
     try:
         yield handler
     finally:
+        logging.raiseExceptions = told
         root.removeHandler(handler)
         handler.close()

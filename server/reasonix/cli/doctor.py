@@ -39,9 +39,13 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"cache      {report.cache}"
     for file in report.files:
         yield f"config     {file}"
-    if not report.files:
+    for file in report.unreadable:
+        yield f"config     {file} (not readable)"
+    if not report.files and not report.unreadable:
         yield "config     no file; defaults apply"
     yield f"project    {report.root} ({report.trust})"
+    if report.outer:
+        yield f"           {report.outer}"
     if report.gated:
         yield f"           waiting for `reasonix trust`: {', '.join(report.gated)}"
     yield f"preset     {report.preset}, mode {report.mode}"
@@ -57,7 +61,12 @@ def _models(report: Report) -> Iterator[str]:
     for provider in report.providers:
         place = provider.address or provider.kind
         models = ", ".join(provider.models)
-        yield f"provider   {provider.name} ({place}, {provider.origin}): {models}; {provider.key}"
+        said = f"; {provider.server}" if provider.server else ""
+        key = f"{provider.key}, not tested" if " present" in provider.key else provider.key
+        row = f"{provider.name} ({place}, {provider.origin}): {models}; {key}{said}"
+        yield f"provider   {row}"
+    if any(" present" in provider.key for provider in report.providers):
+        yield "           Keys are not tested here: `reasonix setup` tests one."
     for server in report.local_servers:
         models = ", ".join(server.models) or "no model loaded"
         yield f"local      {server.title} at {server.address}: {models}"
@@ -66,6 +75,7 @@ def _models(report: Report) -> Iterator[str]:
 def _problems(report: Report) -> Iterator[str]:
     rows = [f"error: {text}" for text in report.errors]
     rows += [f"warning: {text}" for text in report.warnings]
+    rows += [f"error: {text}" for text in report.faults]
     if report.dormant_keys:
         rows.append(f"doesn't act yet: {', '.join(report.dormant_keys)}")
     if report.unbuilt_keys:

@@ -11,12 +11,13 @@ from msgspec import Struct
 
 import reasonix
 from reasonix.cli.io import CliIo
-from reasonix.cli.model_server import Candidate, find_servers
+from reasonix.cli.model_server import PROBE_S, Candidate, ask_models, find_servers, models_address
 from reasonix.config.dormant import standing
-from reasonix.config.key import chat_target, provider_key
+from reasonix.config.key import chat_target, is_local, key_place, provider_key
 from reasonix.config.keypath import leaves, listed
-from reasonix.config.load import Loaded, load_lenient
+from reasonix.config.load import PROJECT_FILE, Loaded, load_lenient
 from reasonix.config.model_ref import resolve_model
+from reasonix.config.outer import outer_note
 from reasonix.config.paths import Paths, paths_from
 from reasonix.config.schema import ProviderConfig
 from reasonix.config.source import parse_source, read_bounded
@@ -28,7 +29,11 @@ from reasonix.tools.ripgrep import find_ripgrep
 
 
 class ProviderReport(Struct, frozen=True):
-    """A provider; `key` says whether there is one, never what it is."""
+    """A provider; `key` says whether there is one, never what it is.
+
+    fault: why it can't be used as it is, empty where nothing is known to be wrong.
+    server: what an address on this machine answered, empty for others: those are not asked.
+    """
 
     name: str
     kind: str
@@ -36,6 +41,8 @@ class ProviderReport(Struct, frozen=True):
     origin: str
     models: tuple[str, ...]
     key: str
+    server: str
+    fault: str = ""
 
 
 class ModelReport(Struct, frozen=True):
@@ -63,7 +70,11 @@ class ServerReport(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """Everything, in the order in which it is shown."""
+    """Everything, in the order in which it is shown.
+
+    unreadable: configuration files that nothing could be taken from. outer: a project file
+    further up that doesn't apply here. faults: what keeps a run from working besides `errors`.
+    """
 
     version: str
     python: str
@@ -87,6 +98,9 @@ class Report(Struct, frozen=True):
     dormant_keys: tuple[str, ...]
     unbuilt_keys: tuple[str, ...]
     retired_keys: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    outer: str
+    faults: tuple[str, ...]
 
 
 def examine(io: CliIo, candidates: Sequence[Candidate]) -> Report:
@@ -99,6 +113,8 @@ def examine(io: CliIo, candidates: Sequence[Candidate]) -> Report:
     loaded = load_lenient(paths, io.cwd, io.env)
     permissions = loaded.config.permissions
     idle = _idle_keys(loaded)
+    model = _model(loaded)
+    providers = tuple(_provider(one, loaded, io, paths) for one in loaded.config.providers)
     return Report(
         version=reasonix.__version__,
         python=platform.python_version(),
@@ -114,16 +130,9 @@ def examine(io: CliIo, candidates: Sequence[Candidate]) -> Report:
         mode=permissions.mode,
         sandbox=_sandbox(loaded, io, paths),
         ripgrep=str(find_ripgrep(io.env.get("PATH", "")) or ""),
-        model=_model(loaded),
-        providers=tuple(_provider(one, loaded, io, paths) for one in loaded.config.providers),
-        local_servers=tuple(
-            ServerReport(
-                found.candidate.title,
-                found.candidate.base_url,
-                tuple(offer.id for offer in found.offers),
-            )
-            for found in find_servers(candidates, io.env)
-        ),
+        model=model,
+        providers=providers,
+        local_servers=_local_servers(candidates, io),
         errors=tuple(str(notice) for notice in loaded.errors),
         warnings=(
             *(str(notice) for notice in loaded.notices if notice.level == "warn"),
@@ -132,7 +141,31 @@ def examine(io: CliIo, candidates: Sequence[Candidate]) -> Report:
         dormant_keys=tuple(key for key, kind in idle.items() if kind == "dormant"),
         unbuilt_keys=tuple(key for key, kind in idle.items() if kind == "unbuilt"),
         retired_keys=tuple(key for key, kind in idle.items() if kind == "retired"),
+        unreadable=_unreadable(loaded, paths, io),
+        outer=outer_note(io.cwd),
+        faults=(
+            *((model.fault,) if model.fault else ()),
+            *(one.fault for one in providers if one.fault),
+        ),
     )
+
+
+def _local_servers(candidates: Sequence[Candidate], io: CliIo) -> tuple[ServerReport, ...]:
+    return tuple(
+        ServerReport(
+            found.candidate.title,
+            found.candidate.base_url,
+            tuple(offer.id for offer in found.offers),
+        )
+        for found in find_servers(candidates, io.env)
+    )
+
+
+def _unreadable(loaded: Loaded, paths: Paths, io: CliIo) -> tuple[str, ...]:
+    named = {notice.file for notice in loaded.errors}
+    read = {str(file) for file in loaded.files}
+    files = (str(paths.config_file), str(io.cwd / PROJECT_FILE))
+    return tuple(file for file in files if file in named and file not in read)
 
 
 _TRUST = {
@@ -151,30 +184,68 @@ def _model(loaded: Loaded) -> ModelReport:
 
 
 def _provider(one: ProviderConfig, loaded: Loaded, io: CliIo, paths: Paths) -> ProviderReport:
+    key, fault = _key(one, io, paths)
+    server = _server(one, loaded, io)
+    if not fault and server and not server.startswith("answers"):
+        fault = f"Provider {one.name!r}: {server}"
     return ProviderReport(
         name=one.name,
         kind=one.kind,
         address=redact_url(chat_target(one)),
         origin=loaded.origins.get(f"providers.{one.name}", "default"),
         models=one.served,
-        key=_key(one, io, paths),
+        key=key,
+        server=server,
+        fault=fault,
     )
 
 
-def _key(one: ProviderConfig, io: CliIo, paths: Paths) -> str:
+def _server(one: ProviderConfig, loaded: Loaded, io: CliIo) -> str:
+    """Ask a server on this machine whether it has what is configured. No key is sent."""
+    url = models_address(one.kind, one.base_url, one.models_url)
+    if one.kind == "replay" or not is_local(url):
+        return ""
+    answer = ask_models(
+        url, one.headers, network=loaded.config.network, env=io.env, timeout_s=PROBE_S
+    )
+    if answer.outcome != "ok":
+        return answer.text
+    offers = {offer.id: offer for offer in answer.offers}
+    missing = [model for model in one.served if model not in offers]
+    if missing:
+        return f"answers, but does not list {', '.join(missing)}"
+    small = [
+        f"{model} has a window of {offers[model].window} tokens, {window} are configured"
+        for model in one.served
+        if (window := _window(one, model)) > (offers[model].window or window)
+    ]
+    return "; ".join(small) or "answers"
+
+
+def _window(one: ProviderConfig, model: str) -> int:
+    override = one.model_overrides.get(model)
+    own = override.context_window if override is not None else None
+    return one.context_window if own is None else own
+
+
+def _key(one: ProviderConfig, io: CliIo, paths: Paths) -> tuple[str, str]:
+    """Whether there is a key, and what is wrong with that."""
+    name = one.api_key_env
     if one.kind == "replay":
-        return "plays a recording"
-    if one.kind in ("anthropic", "responses"):
-        return f"kind {one.kind} is not built yet"
-    if not one.api_key_env:
-        return "no key configured"
+        return "plays a recording", ""
+    if not name:
+        return "no key configured", ""
     try:
         found = provider_key(paths, one, io.env)
-    except ProviderError:
-        return f"key {one.api_key_env} missing"
+    except ProviderError as error:
+        return f"key {name} missing", str(error)
     except ReasonixError as error:
-        return str(error)
-    return f"key {one.api_key_env} present" if found else f"no key {one.api_key_env}, local host"
+        return str(error), str(error)
+    if not found:
+        return f"no key {name}, local host", ""
+    place = key_place(paths, name, io.env)
+    where = "" if place == str(paths.env_file) else f" in {place}"
+    return f"key {name} present{where}", ""
 
 
 def _sandbox(loaded: Loaded, io: CliIo, paths: Paths) -> SandboxReport:

@@ -33,8 +33,15 @@ class CliIo(Struct, kw_only=True):
         self.stderr.flush()
 
     def ask(self, question: str, default: str = "") -> str:
-        """Ask for a line on the terminal; an empty line or the end of input gives `default`."""
+        """Ask for a line on the terminal; an empty line gives `default`.
+
+        Raises:
+            EOFError: The input has ended.
+        """
         shown = f"{question} [{default}]: " if default else f"{question}: "
         self.stderr.write(shown)
         self.stderr.flush()
-        return self.stdin.readline().strip() or default
+        line = self.stdin.readline()
+        if not line:
+            raise EOFError
+        return line.strip() or default

@@ -18,6 +18,7 @@ from reasonix.cli.exit_code import (
     USAGE,
     exit_code_of,
 )
+from reasonix.cli.interrupt import release
 from reasonix.cli.io import CliIo
 from reasonix.cli.say import complain, drop_stdout
 from reasonix.cli.start import process_io
@@ -55,6 +56,9 @@ def _guarded(words: list[str], io: CliIo, crash_log: CrashLog) -> int:
         return BROKEN_PIPE
     except ReasonixError as error:
         complain(io, f"error: {error}")
+        if error.code == "output":
+            # What is still buffered would fail once more, and be told once more.
+            drop_stdout()
         return exit_code_of(error)
     except Exception as error:
         log.exception("the command failed")
@@ -95,6 +99,9 @@ def _carry_out(words: list[str], io: CliIo) -> int:
         return USAGE
     module = load_command(command)
     args = command_parser(command, module).parse_args(words[1:])
+    if name != "run":
+        # `run` does it itself: who reads JSON gets an object then, too.
+        release()
     return module.execute(args, io)
 
 

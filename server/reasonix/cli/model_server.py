@@ -2,17 +2,20 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal
 
 import httpx
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from reasonix.cli.local_model import Offer, with_details
 from reasonix.config.key import is_local
 from reasonix.config.schema import NetworkConfig
 from reasonix.core.error import ConfigError
 from reasonix.net.client import make_client
 
+ANTHROPIC_VERSION = "2023-06-01"
 PROBE_S = 1.5
 ASK_S = 15.0
 ANSWER_BYTES = 4 * 1024 * 1024
@@ -32,13 +35,6 @@ CANDIDATES = (
     Candidate("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1"),
     Candidate("vllm", "vLLM", "http://127.0.0.1:8000/v1"),
 )
-
-
-class Offer(Struct, frozen=True):
-    """One model as its server lists it; `window` in tokens, 0 where it is not told."""
-
-    id: str
-    window: int = 0
 
 
 class Answer(Struct, frozen=True):
@@ -63,25 +59,46 @@ class Found(Struct, frozen=True):
 class _Row(Struct):
     id: str
     max_model_len: int | None = None
+    max_input_tokens: int | None = None
     context_length: int | None = None
     context_window: int | None = None
 
 
-class _List(Struct):
+class _Rows(Struct):
     data: list[_Row] | None
 
 
 def ask_models(
     url: str,
-    key: str | None,
+    headers: Mapping[str, str],
     *,
     network: NetworkConfig,
     env: Mapping[str, str],
-    headers: Mapping[str, str] | None = None,
     timeout_s: float = ASK_S,
 ) -> Answer:
-    """One GET of a models list. Never raises for what the server or the network does."""
-    return asyncio.run(_ask(url, key, network, env, headers or {}, timeout_s))
+    """One GET of a models list. Never raises for what the server or the network does.
+
+    A server on this machine that is sent no key is asked for the windows of its models too.
+    """
+    return asyncio.run(
+        _ask(url, {"Accept": "application/json", **headers}, network, env, timeout_s)
+    )
+
+
+def key_headers(kind: str, key: str, *, bearer: bool = False) -> dict[str, str]:
+    """How a kind of endpoint is shown the key. bearer: kind anthropic takes it as a token."""
+    if kind != "anthropic":
+        return {"Authorization": f"Bearer {key}"} if key else {}
+    shown = {"Authorization": f"Bearer {key}"} if bearer else {"x-api-key": key}
+    return {"anthropic-version": ANTHROPIC_VERSION, **(shown if key else {})}
+
+
+def models_address(kind: str, base_url: str, models_url: str = "") -> str:
+    """Where a provider lists its models."""
+    base = base_url.rstrip("/")
+    if kind == "anthropic" and not models_url:
+        return f"{base.removesuffix('/v1')}/v1/models"
+    return models_url or f"{base}/models"
 
 
 def find_servers(
@@ -97,7 +114,7 @@ async def _find(
     direct = NetworkConfig(proxy_mode="off")
     async with asyncio.TaskGroup() as group:
         tasks = [
-            group.create_task(_ask(f"{one.base_url}/models", None, direct, env, {}, timeout_s))
+            group.create_task(_ask(f"{one.base_url}/models", {}, direct, env, timeout_s))
             for one in candidates
         ]
     answers = [task.result() for task in tasks]
@@ -110,27 +127,23 @@ async def _find(
 
 async def _ask(
     url: str,
-    key: str | None,
+    headers: Mapping[str, str],
     network: NetworkConfig,
     env: Mapping[str, str],
-    headers: Mapping[str, str],
     timeout_s: float,
 ) -> Answer:
-    sent = {**headers, "Accept": "application/json"}
-    if key:
-        sent["Authorization"] = f"Bearer {key}"
     try:
-        async with (
-            asyncio.timeout(timeout_s),
-            make_client(network, direct=is_local(url), env=env) as client,
-            client.stream("GET", url, headers=sent) as response,
-        ):
-            body = b""
-            async for part in response.aiter_bytes():
-                body += part
-                if len(body) > ANSWER_BYTES:
-                    return Answer("strange", f"{url} answered with more than a models list.")
-            return _answer(url, response.status_code, body)
+        async with make_client(network, direct=is_local(url), env=env) as client:
+            async with asyncio.timeout(timeout_s):
+                answer = await _list(client, url, headers)
+            if answer.outcome != "ok" or not is_local(url) or _has_key(headers):
+                return answer
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PROBE_S):
+                    base_url = url.removesuffix("/models")
+                    offers = await with_details(client, base_url, answer.offers)
+                    answer = structs.replace(answer, offers=offers)
+            return answer
     except TimeoutError:
         return Answer("unreachable", f"{url} did not answer within {timeout_s:g} s.")
     except httpx.HTTPError as error:
@@ -139,15 +152,30 @@ async def _ask(
         return Answer("unreachable", f"{url} cannot be asked: {error}.")
 
 
-def _answer(url: str, status: int, body: bytes) -> Answer:
+def _has_key(headers: Mapping[str, str]) -> bool:
+    return any(name.lower() in ("authorization", "x-api-key") for name in headers)
+
+
+async def _list(client: httpx.AsyncClient, url: str, headers: Mapping[str, str]) -> Answer:
+    async with client.stream("GET", url, headers=headers) as response:
+        body = b""
+        async for part in response.aiter_bytes():
+            body += part
+            if len(body) > ANSWER_BYTES:
+                return Answer("strange", f"{url} answered with more than a models list.")
+        return _answer(url, response.status_code, body, has_key=_has_key(headers))
+
+
+def _answer(url: str, status: int, body: bytes, *, has_key: bool) -> Answer:
     if status in (401, 403):
-        return Answer("refused", f"{url} refused the key (HTTP {status}).")
+        said = "refused the key" if has_key else "wants a key"
+        return Answer("refused", f"{url} {said} (HTTP {status}).")
     if status in (404, 405):
         return Answer("no_list", f"{url} has no list of models (HTTP {status}).")
     if status != 200:
         return Answer("strange", f"{url} answered HTTP {status}.")
     try:
-        rows = msgspec.json.decode(body, type=_List).data or []
+        rows = msgspec.json.decode(body, type=_Rows).data or []
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = f"{url} did not answer as an OpenAI-compatible server. Check the address"
         return Answer("strange", f"{text}; it often ends in /v1.")
@@ -155,5 +183,7 @@ def _answer(url: str, status: int, body: bytes) -> Answer:
 
 
 def _offer(row: _Row) -> Offer:
-    window: Any = row.max_model_len or row.context_length or row.context_window or 0
+    window: Any = (
+        row.max_model_len or row.context_length or row.context_window or row.max_input_tokens or 0
+    )
     return Offer(row.id, max(int(window), 0))

@@ -1,10 +1,17 @@
 """What a person sees on stderr while a turn runs: one line a tool, waits, notices, diffs."""
 
-import os
 from typing import Any, assert_never, cast
 
 from reasonix.cli.io import CliIo
-from reasonix.cli.render import Glyphs, diff_lines, glyphs_for, seconds, todo_line
+from reasonix.cli.render import (
+    Glyphs,
+    columns_of,
+    diff_lines,
+    glyphs_for,
+    refusal_lines,
+    seconds,
+    todo_line,
+)
 from reasonix.cli.say import complain, ink_for, visible
 from reasonix.core.event import (
     ApprovalRequested,
@@ -34,6 +41,7 @@ _LINE_CHARS = 160
 _TAIL_LINES = 6
 _DIFF_LINES = 40
 _SLOW_MS = 1000
+_REFUSAL_INDENT = "    "
 
 
 class Progress:
@@ -124,7 +132,11 @@ class Progress:
 
     def _remarks(self, event: ToolFinished) -> list[str]:
         remarks: list[str] = []
-        if event.status != "ok":
+        if event.status == "denied":
+            room = self._columns() - len(self._margin) - len(_REFUSAL_INDENT)
+            lines = refusal_lines(event.output, room)
+            remarks.append(self._ink.red(f"\n{_REFUSAL_INDENT}".join(lines)))
+        elif event.status != "ok":
             reason = one_line(visible(event.output), _LINE_CHARS)
             remarks.append(self._ink.red(reason or event.status))
         if event.exit_code:
@@ -188,10 +200,7 @@ class Progress:
             self._dirty = False
 
     def _columns(self) -> int:
-        try:
-            return os.get_terminal_size(self._io.stderr.fileno()).columns
-        except (OSError, ValueError):
-            return 80
+        return columns_of(self._io.stderr)
 
     def _write(self, text: str) -> None:
         try:

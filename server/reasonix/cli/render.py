@@ -1,11 +1,14 @@
 """Small pieces of text that several commands show: diffs, durations, token counts, lists."""
 
+import os
+import re
 from collections.abc import Iterable
 from typing import NamedTuple, TextIO
 
 from reasonix.cli.say import Ink, visible
+from reasonix.core.approval import NOBODY_ASKED
 from reasonix.core.event import TodoItem
-from reasonix.core.provider import Usage
+from reasonix.core.provider import Cost, Usage
 
 
 class Glyphs(NamedTuple):
@@ -31,6 +34,35 @@ def seconds(duration_ms: int) -> str:
         return f"{duration_ms / 1000:.1f} s"
     minutes, rest = divmod(duration_ms // 1000, 60)
     return f"{minutes} min {rest} s"
+
+
+def columns_of(stream: TextIO) -> int:
+    """How wide the terminal of a stream is; 80 where there is none."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 80
+
+
+_WORD = re.compile(r"(?:--[a-z-]+ )?(?:'[^']*'|\S)+")
+
+
+def refusal_lines(output: str, width: int) -> list[str]:
+    """The whole of a refused call's result for a person: how to allow it first, no code.
+
+    A flag with its value is never broken, so that it can be copied.
+    """
+    text = re.sub(r"^[a-z_]+: ", "", output.partition("\n\n")[0])
+    reason, nobody, remedy = text.partition(f" {NOBODY_ASKED} ")
+    said = f"refused. {remedy} {reason}" if nobody else f"refused. {reason}"
+    lines = [""]
+    for word in _WORD.findall(visible(said)):
+        longer = f"{lines[-1]} {word}".lstrip()
+        if len(longer) <= max(width, 40) or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
 
 
 def diff_lines(diff: str, ink: Ink, limit: int) -> Iterable[str]:
@@ -64,8 +96,15 @@ def todo_line(item: TodoItem, ink: Ink, glyphs: Glyphs) -> str:
             return f"{pending} {text}"
 
 
-def usage_line(usage: Usage, duration_ms: int) -> str:
-    """What a turn took, unknown figures left out."""
+def _money(cost: Cost) -> str:
+    """An amount in its own currency, never turned into another."""
+    if cost.amount < 0.0001:
+        return f"under 0.0001 {cost.currency}"
+    return f"{cost.amount:.{2 if cost.amount >= 1 else 4}f} {cost.currency}"
+
+
+def usage_line(usage: Usage, duration_ms: int, refused: int = 0) -> str:
+    """What a turn took, unknown figures left out, and how many of its calls were refused."""
     parts = [f"{usage.requests} request{'' if usage.requests == 1 else 's'}"]
     if usage.prompt_tokens is not None:
         cached = ""
@@ -73,6 +112,11 @@ def usage_line(usage: Usage, duration_ms: int) -> str:
             cached = f" ({usage.cache_hit_tokens * 100 // usage.prompt_tokens} % from cache)"
         parts.append(f"{usage.prompt_tokens:,} tokens in{cached}")
     if usage.completion_tokens is not None:
-        parts.append(f"{usage.completion_tokens:,} out")
+        thought = f" ({usage.reasoning_tokens:,} of them thought)" if usage.reasoning_tokens else ""
+        parts.append(f"{usage.completion_tokens:,} out{thought}")
+    if usage.costs:
+        parts.append(" + ".join(_money(cost) for cost in usage.costs))
+    if refused:
+        parts.append(f"{refused} call{'' if refused == 1 else 's'} refused")
     parts.append(seconds(duration_ms))
     return ", ".join(parts)

@@ -41,9 +41,10 @@ class Report:
         self._result = {**self._result, "outcome": "cancelled"}
         self._result.pop("error", None)
 
-    def place(self, session_id: str) -> None:
-        """Name the session as soon as there is one."""
+    def place(self, session_id: str, turn_id: str | None = None) -> None:
+        """Name the session, and its turn, as soon as there is one."""
         self._result["sessionId"] = session_id
+        self._result["turnId"] = turn_id
 
     def encode(self, duration_ms: int) -> bytes:
         """One line of UTF-8, with its end."""

@@ -14,6 +14,7 @@ from reasonix.cli.exit_code import (
     exit_code_of,
     exit_code_of_outcome,
 )
+from reasonix.cli.interrupt import release
 from reasonix.cli.io import CliIo
 from reasonix.cli.order import Order, add_run_arguments, metrics_path, order_from, output_format
 from reasonix.cli.progress import Progress
@@ -21,6 +22,7 @@ from reasonix.cli.render import usage_line
 from reasonix.cli.report import Report
 from reasonix.cli.say import complain, ink_for
 from reasonix.cli.stop import Stop
+from reasonix.config.outer import outer_note
 from reasonix.core.error import ReasonixError, Refused
 from reasonix.core.event import Envelope, TurnResult
 from reasonix.host.catalog import find_session, newest
@@ -55,6 +57,7 @@ class _Run:
         self._metrics = metrics
         self._started_s = time.monotonic()
         self._report = Report()
+        self._unrecorded = ""
         self._stop = Stop()
         self._progress = Progress(io)
         self._answer = Answer(form, io, self._stop.ask)
@@ -63,8 +66,12 @@ class _Run:
         code, text = INTERRUPTED, ""
         self._report.fail(ReasonixError(_BUG))
         try:
+            release()
             order = order_from(args, self._io)
             self._report.ablate = order.ablate
+            if args.permission_mode not in (None, order.permission_mode):
+                meant = f"--permission-mode {args.permission_mode} means {order.permission_mode}"
+                self._progress.line(f"note: {meant}.")
             result: TurnResult | None = None
             # A stop that no turn could take ends the task; its exit code says which one it was.
             with suppress(asyncio.CancelledError):
@@ -75,6 +82,9 @@ class _Run:
                 text = result.text
                 self._report.end(result)
                 code = self._settle(result)
+        except KeyboardInterrupt:
+            # Before the turn's own handlers stood, or after they were taken down.
+            self._report.stop()
         except ReasonixError as error:
             code = exit_code_of(error)
             self._report.fail(error)
@@ -86,7 +96,7 @@ class _Run:
 
     async def _turn(self, order: Order) -> TurnResult:
         with self._stop.heeding_signals():
-            launch = Launch(env=self._io.env)
+            launch = Launch(env=self._io.env, record=order.record)
             fault: ReasonixError | None = None
             async with open_app(launch) as app:
                 app.host.subscribe(self._hear)
@@ -98,12 +108,18 @@ class _Run:
             raise fault
 
     async def _carried(self, app: App, order: Order) -> TurnResult:
+        note = outer_note(order.root)
+        if note:
+            self._progress.line(f"note: {note}")
         controller = await self._session(app, order)
         self._report.place(controller.session_id)
         self._stop.on_turn(controller.cancel)
         try:
-            return await controller.finished(controller.start(order.task))
+            turn_id = controller.start(order.task, images=order.images)
+            self._report.place(controller.session_id, turn_id)
+            return await controller.finished(turn_id)
         finally:
+            self._unrecorded = app.recorder.fault if app.recorder is not None else ""
             self._report.model = controller.record.model or None
             self._report.counters = controller.counters
 
@@ -159,7 +175,8 @@ class _Run:
         elif result.outcome != "done":
             self._complain(_LEFT_OPEN.get(result.outcome, f"the turn ended: {result.outcome}."))
         if result.usage.requests:
-            self._progress.line(ink.dim(usage_line(result.usage, took_ms)))
+            refused = self._report.counters["tool_calls_refused"]
+            self._progress.line(ink.dim(usage_line(result.usage, took_ms, refused)))
         return code
 
     def _complain(self, text: str) -> None:
@@ -167,6 +184,9 @@ class _Run:
         self._progress.line(f"{ink.red('error')}: {text}")
 
     def _close(self, text: str, code: int) -> int:
+        if self._unrecorded:
+            code = code or FAILED
+            complain(self._io, f"error: {self._unrecorded}")
         report = self._report.encode(round((time.monotonic() - self._started_s) * 1000))
         if self._metrics is not None:
             try:

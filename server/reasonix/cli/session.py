@@ -9,8 +9,8 @@ import msgspec
 
 from reasonix.cli.exit_code import DONE
 from reasonix.cli.io import CliIo
-from reasonix.cli.order import directory
-from reasonix.cli.render import diff_lines, usage_line
+from reasonix.cli.order import count, directory
+from reasonix.cli.render import columns_of, diff_lines, refusal_lines, usage_line
 from reasonix.cli.say import Ink, ink_for, visible
 from reasonix.config.paths import paths_from
 from reasonix.core.event import (
@@ -26,7 +26,7 @@ from reasonix.core.event import (
 from reasonix.core.text import one_line
 from reasonix.host.catalog import find_session, page, rebuilt
 from reasonix.host.export import export_session
-from reasonix.log.load import read_log
+from reasonix.log.load import never_begun, read_log
 from reasonix.log.store import SessionFiles, SessionStore, read_summary
 
 _LINE_CHARS = 120
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="the sessions of this directory, newest first")
     listing.add_argument("query", nargs="?", help="only those whose title or id holds this")
     listing.add_argument("--all", action="store_true", help="those of every directory")
-    listing.add_argument("--limit", type=int, default=_LISTED, help=f"at most ({_LISTED})")
+    listing.add_argument("--limit", type=_limit, default=_LISTED, help=f"at most ({_LISTED})")
     show = actions.add_parser("show", help="what was said and done in one session")
     export = actions.add_parser("export", help="write a session to a file; prints its path")
     export.add_argument(
@@ -84,12 +84,16 @@ def execute(args: argparse.Namespace, io: CliIo) -> int:
     return DONE
 
 
+def _limit(text: str) -> int:
+    return count(text, 1)
+
+
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
 def _list(args: argparse.Namespace, store: SessionStore, root: Path | None, io: CliIo) -> None:
-    found = page(store, {}, root, args.query, limit=max(1, args.limit), cursor=None)
+    found = page(store, {}, root, args.query, limit=args.limit, cursor=None)
     if args.json:
         io.out(_json({"sessions": found.sessions, "nextCursor": found.next_cursor}))
         return
@@ -122,11 +126,14 @@ def _show(args: argparse.Namespace, store: SessionStore, root: Path, io: CliIo) 
     files = store.find(find_session(store, root, args.session))
     envelopes = tuple(read_log(files.log).envelopes())
     record = read_summary(files) or rebuilt(files)
+    if record is None and not envelopes:
+        raise never_begun(files.session_id)
     if args.json:
         io.out(_json({"session": record, "events": envelopes}))
         return
     ink = ink_for(io, is_tty=io.stdout_is_tty)
-    for line in (*_head(files, record, ink), *_body(envelopes, ink)):
+    width = columns_of(io.stdout)
+    for line in (*_head(files, record, ink), *_body(envelopes, ink, width)):
         io.out(line)
 
 
@@ -141,7 +148,7 @@ def _head(files: SessionFiles, record: SessionRecord | None, ink: Ink) -> Iterat
         yield ink.yellow(f"open in process {record.locked_by}")
 
 
-def _body(envelopes: tuple[Envelope, ...], ink: Ink) -> Iterator[str]:
+def _body(envelopes: tuple[Envelope, ...], ink: Ink, width: int) -> Iterator[str]:
     started_ms = 0
     for envelope in envelopes:
         match envelope.event:
@@ -153,7 +160,7 @@ def _body(envelopes: tuple[Envelope, ...], ink: Ink) -> Iterator[str]:
             case ToolStarted(title=title):
                 yield ink.dim(f"  {one_line(visible(title), _LINE_CHARS)}")
             case ToolFinished() as finished:
-                yield from _tool_end(finished, ink)
+                yield from _tool_end(finished, ink, width)
             case NoticeGiven(text=text):
                 yield ink.yellow(f"  {visible(text)}")
             case TurnFinished() as finished:
@@ -162,8 +169,11 @@ def _body(envelopes: tuple[Envelope, ...], ink: Ink) -> Iterator[str]:
                 pass
 
 
-def _tool_end(finished: ToolFinished, ink: Ink) -> Iterator[str]:
-    if finished.status != "ok":
+def _tool_end(finished: ToolFinished, ink: Ink, width: int) -> Iterator[str]:
+    if finished.status == "denied":
+        for line in refusal_lines(finished.output, width - 4):
+            yield ink.red(f"    {line}")
+    elif finished.status != "ok":
         yield ink.red(f"    {one_line(visible(finished.output), _LINE_CHARS)}")
     if finished.exit_code:
         yield ink.red(f"    exit {finished.exit_code}")

@@ -1,28 +1,42 @@
 """`reasonix setup`: a working configuration, with a model and its key."""
 
 import argparse
-import getpass
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from reasonix.cli.io import CliIo
-from reasonix.cli.model_server import CANDIDATES, Answer, Candidate, Offer, ask_models, find_servers
+from reasonix.cli.local_model import Offer
+from reasonix.cli.model_server import (
+    CANDIDATES,
+    Answer,
+    Candidate,
+    Found,
+    ask_models,
+    find_servers,
+    key_headers,
+    models_address,
+)
+from reasonix.cli.setup_ask import ask_key, ask_model, ask_place, piped_key
 from reasonix.cli.setup_write import Choice, write_setup
-from reasonix.config.dotenv import read_dotenv
-from reasonix.config.key import is_local, keys_from_environment
+from reasonix.config.key import is_local, key_place, stored_key
 from reasonix.config.load import Loaded, load_lenient
 from reasonix.config.paths import Paths, paths_from
-from reasonix.core.error import ConfigError
+from reasonix.core.error import ConfigError, ReasonixError
 from reasonix.core.text import nearest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the flags. The key is no flag: it would stand in the process list."""
     parser.add_argument("--local", action="store_true", help="write ./reasonix.toml and trust it")
-    parser.add_argument("--base-url", metavar="URL", help="an OpenAI-compatible address")
+    parser.add_argument("--base-url", metavar="URL", help="the address of the model server")
+    parser.add_argument(
+        "--kind",
+        choices=("openai", "anthropic", "responses"),
+        help="the protocol that it speaks (openai)",
+    )
     parser.add_argument("--model", metavar="NAME", help="the model to use")
     parser.add_argument("--key-env", metavar="VAR", help="the variable of the key in <home>/.env")
     parser.add_argument("--name", metavar="NAME", help="how the provider is called")
@@ -42,32 +56,119 @@ def execute(args: argparse.Namespace, io: CliIo) -> int:
 
 def carry_out(args: argparse.Namespace, io: CliIo, candidates: Sequence[Candidate]) -> int:
     """As `execute`, with the places where local servers are looked for."""
+    try:
+        return _set_up(args, io, candidates)
+    except EOFError as error:
+        io.err()
+        raise ReasonixError("Cancelled. Nothing was written.", "cancelled") from error
+
+
+class _Trial(Struct, frozen=True):
+    """A server, the key it was shown, and what it answered.
+
+    variable: of the key, empty for none. typed: a key that is to be stored.
+    """
+
+    place: "_Place"
+    kind: str
+    variable: str
+    stored: str
+    typed: str
+    answer: Answer
+
+    @property
+    def has_key(self) -> bool:
+        return bool(self.typed or self.stored)
+
+
+def _set_up(args: argparse.Namespace, io: CliIo, candidates: Sequence[Candidate]) -> int:
     paths = paths_from(io.env)
     loaded = load_lenient(paths, io.cwd, io.env)
     _refuse_broken(loaded, args, paths, io)
     asking = io.stdin_is_tty and not args.yes
     place = _place(args, io, candidates, asking=asking)
     name = args.name or _free_name(place, loaded)
-    variable = variable_of(args, place.base_url, name, loaded)
-    stored = _stored_key(paths, variable, io)
-    typed = _typed_key(io, variable, stored, place.base_url, asking=asking)
-    place, answer = _asked(place, typed or stored, loaded, io)
-    offer = _model(args, io, answer, asking=asking)
-    choice = Choice(name, place.base_url, offer.id, offer.window, variable, typed)
+    trial = _tried(args, io, paths, place, name, loaded, asking=asking)
+    offer = _model(args, io, trial, asking=asking)
+    choice = Choice(
+        name,
+        trial.place.base_url,
+        offer.id,
+        offer.window,
+        trial.variable,
+        trial.typed,
+        trial.kind,
+        offer.vision,
+        tuple(one.id for one in trial.answer.offers),
+    )
     write_setup(choice, io, paths, local=args.local)
-    return _verdict(answer, choice, io, paths, has_key=bool(typed or stored))
+    if offer.loads_less:
+        io.err(
+            f"Note: {offer.id} can hold {offer.window} tokens, but this server may load it with "
+            "fewer and then cuts what is sent. Set its context length, or lower context_window."
+        )
+    return _verdict(trial, choice, io, paths)
 
 
-def _asked(place: "_Place", key: str, loaded: Loaded, io: CliIo) -> tuple["_Place", Answer]:
+def _tried(
+    args: argparse.Namespace,
+    io: CliIo,
+    paths: Paths,
+    place: "_Place",
+    name: str,
+    loaded: Loaded,
+    *,
+    asking: bool,
+) -> _Trial:
+    """Show the server the key; on a terminal a refused one may be typed again, twice."""
+    variable = variable_of(args, place.base_url, name, loaded)
+    kind = args.kind or _known_kind(name, loaded)
+    stored = stored_key(paths, variable, io.env) if variable else ""
+    typed = ""
+    if variable:
+        known = "empty keeps the stored one" if stored else "it is not shown"
+        known = "empty for none" if is_local(place.base_url) and not stored else known
+        question = f"Key for {place.base_url}, saved as {variable} ({known}): "
+        typed = ask_key(io, question) if asking else piped_key(io)
+    place, answer = _asked(place, kind, typed or stored, loaded, io)
+    tries = _RETRIES if asking else 0
+    while answer.outcome == "refused" and tries:
+        tries -= 1
+        variable = variable or _variable_for(name)
+        io.err(answer.text)
+        again = ask_key(io, f"Key, saved as {variable} (it is not shown; empty gives up): ")
+        if not again:
+            break
+        typed = again
+        place, answer = _asked(place, kind, typed, loaded, io)
+    if asking and answer.outcome == "refused" and not args.model:
+        raise ConfigError(
+            f"{answer.text} Nothing was written. Run `reasonix setup` again with a key that it "
+            "takes; with --model NAME the configuration is written all the same."
+        )
+    return _Trial(place, kind, variable, stored, typed, answer)
+
+
+_RETRIES = 2
+
+
+def _known_kind(name: str, loaded: Loaded) -> str:
+    kinds = [one.kind for one in loaded.config.providers if one.name == name]
+    return kinds[0] if kinds else "openai"
+
+
+def _asked(
+    place: "_Place", kind: str, key: str, loaded: Loaded, io: CliIo
+) -> tuple["_Place", Answer]:
     known = [one for one in loaded.config.providers if one.base_url.rstrip("/") == place.base_url]
     url = known[0].models_url if known else ""
-    headers = known[0].headers if known else {}
+    sent = key_headers(kind, key, bearer=bool(known) and known[0].auth_header)
+    headers = {**sent, **(known[0].headers if known else {})}
 
     def ask(url: str) -> Answer:
-        network = loaded.config.network
-        return ask_models(url, key, network=network, env=io.env, headers=headers)
+        return ask_models(url, headers, network=loaded.config.network, env=io.env)
 
-    answer = ask(url or f"{place.base_url}/models")
+    answer = ask(models_address(kind, place.base_url, url))
     if answer.outcome not in ("no_list", "strange") or known or place.base_url.endswith("/v1"):
         return place, answer
     # The most common slip: the address of the host without the path of its interface.
@@ -103,21 +204,26 @@ def _place(
     if not found:
         io.err("  none found")
     if asking:
-        question = "Number of a server above, or the address of another one"
-        text = io.ask(question, "1" if found else "")
-        if text.isdigit() and 1 <= int(text) <= len(found):
-            chosen = found[int(text) - 1].candidate
-            return _Place(chosen.name, chosen.base_url)
-        return _given(text)
+        return ask_place(io, [_of(server) for server in found], _given)
     usable = [server for server in found if server.offers]
     if args.yes and usable:
-        return _Place(usable[0].candidate.name, usable[0].candidate.base_url)
-    raise ConfigError("Nothing to set up. Give --base-url and --model; the key goes to stdin.")
+        return _of(usable[0])
+    raise ConfigError(
+        "Nothing to set up. Give --base-url and --model; the key goes to stdin, --key-env VAR "
+        "names its variable."
+    )
+
+
+def _of(server: Found) -> _Place:
+    return _Place(server.candidate.name, server.candidate.base_url)
 
 
 def _given(text: str) -> _Place:
-    url = text.strip().rstrip("/").removesuffix("/chat/completions").removesuffix("/models")
-    wrong = f"{text!r} is no address. Write it like https://api.example.com/v1."
+    url = text.strip().rstrip("/")
+    for path in ("/chat/completions", "/models", "/responses", "/messages"):
+        url = url.removesuffix(path)
+    # What was typed may be a key in the wrong place: it is not repeated.
+    wrong = "That is no address. Write it like https://api.example.com/v1."
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -149,84 +255,58 @@ def variable_of(args: argparse.Namespace, base_url: str, name: str, loaded: Load
     for entry in loaded.config.providers:
         if entry.name == name and entry.base_url.rstrip("/") == base_url:
             return entry.api_key_env
-    if is_local(base_url):
-        return ""
+    return "" if is_local(base_url) else _variable_for(name)
+
+
+def _variable_for(name: str) -> str:
     word = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
     return f"CUSTOM_{word}_API_KEY" if word[:1].isdigit() else f"{word}_API_KEY"
 
 
-def _stored_key(paths: Paths, variable: str, io: CliIo) -> str:
-    if not variable:
-        return ""
-    if keys_from_environment(io.env) and io.env.get(variable):
-        return io.env[variable]
-    return read_dotenv(paths.env_file).get(variable, "")
-
-
-def _typed_key(io: CliIo, variable: str, stored: str, base_url: str, *, asking: bool) -> str:
-    if not variable:
-        return ""
-    if asking:
-        known = "empty keeps the stored one" if stored else "it is not shown"
-        known = "empty for none" if is_local(base_url) and not stored else known
-        read = io.read_secret or getpass.getpass
-        text = _or_empty(read, f"Key for {base_url}, saved as {variable} ({known}): ")
-    else:
-        text = "" if io.stdin_is_tty else io.stdin.readline()
-    key = text.strip()
-    if key and not key.isprintable():
-        raise ConfigError("The key must be one line of printable text. Nothing was written.")
-    return key
-
-
-def _or_empty(read: Callable[[str], str], question: str) -> str:
-    try:
-        return read(question)
-    except EOFError:
-        return ""
-
-
-def _model(args: argparse.Namespace, io: CliIo, answer: Answer, *, asking: bool) -> Offer:
+def _model(args: argparse.Namespace, io: CliIo, trial: _Trial, *, asking: bool) -> Offer:
+    answer = trial.answer
     offers = {offer.id: offer for offer in answer.offers}
-    first = next(iter(offers), "")
-    wanted = args.model
-    if not wanted and asking:
-        if answer.outcome != "ok":
-            io.err(answer.text)
-        for number, name in enumerate(list(offers)[:30], 1):
-            io.err(f"  {number}. {name}")
-        wanted = io.ask("Model (number or name)", first)
-        if wanted.isdigit() and 1 <= int(wanted) <= len(offers):
-            wanted = list(offers)[int(wanted) - 1]
-    elif not wanted and args.yes:
-        wanted = first
+    if args.model:
+        wanted: str = args.model
+        if offers and wanted not in offers:
+            near = ", ".join(nearest(wanted, list(offers))) or ", ".join(list(offers)[:5])
+            io.err(f"warning: the server does not list {wanted!r}. It has: {near}.")
+    elif asking:
+        wanted = ask_model(io, answer, list(offers))
+    else:
+        wanted = next(iter(offers), "") if args.yes else ""
     if not wanted:
-        raise ConfigError(f"No model given. {answer.text} Give --model. Nothing was written.")
-    if offers and wanted not in offers:
-        near = ", ".join(nearest(wanted, list(offers))) or ", ".join(list(offers)[:5])
-        io.err(f"warning: the server does not list {wanted!r}. It has: {near}.")
+        key = "" if answer.outcome != "refused" else _KEY_BY_SCRIPT
+        raise ConfigError(f"No model given. {answer.text}{key} Give --model. Nothing was written.")
     return offers.get(wanted, Offer(wanted))
 
 
-def _verdict(answer: Answer, choice: Choice, io: CliIo, paths: Paths, *, has_key: bool) -> int:
+_KEY_BY_SCRIPT = " Name the key's variable with --key-env VAR and pipe the key to stdin."
+
+
+def _verdict(trial: _Trial, choice: Choice, io: CliIo, paths: Paths) -> int:
+    answer = trial.answer
     match answer.outcome:
         case "ok":
-            said = "took the key" if has_key else "answered without a key"
+            said = "took the key" if trial.has_key else "answered without a key"
             io.out(f'{choice.base_url} {said}. Next: reasonix run "say hello"')
             return 0
         case "no_list":
             io.out(f'{answer.text} So the key was not tested. Next: reasonix run "say hello"')
             return 0
-        case "refused" if choice.variable and not has_key:
+        case "refused" if not choice.variable:
+            io.err(f"{answer.text} Run `reasonix setup` again.{_KEY_BY_SCRIPT}")
+        case "refused" if not trial.has_key:
             io.err(
                 f"No key is stored yet: put {choice.variable}=... into {paths.env_file}, or run "
                 "`reasonix setup` again."
             )
         case "refused":
-            where = (
-                f"{choice.variable} in {paths.env_file}" if choice.variable else "no key was sent"
-            )
-            io.err(f"{answer.text} Provider {choice.name}, {where}. Run `reasonix setup` again.")
+            place = str(paths.env_file)
+            if not trial.typed:
+                place = key_place(paths, choice.variable, io.env)
+            where = f"Provider {choice.name}, {choice.variable} in {place}."
+            io.err(f"{answer.text} {where} Run `reasonix setup` again.")
         case _:
             io.err(f"{answer.text} The configuration is written, but it does not work yet.")
     return 1

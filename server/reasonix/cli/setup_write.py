@@ -9,11 +9,15 @@ from reasonix.config.dotenv import store_variable
 from reasonix.config.edit import Target, add_provider
 from reasonix.config.load import load_lenient
 from reasonix.config.paths import Paths
+from reasonix.config.schema import ProviderConfig
 from reasonix.core.error import StorageError
 
 
 class Choice(Struct, frozen=True):
-    """A provider as chosen. `key` is empty where nothing new is to be stored."""
+    """A provider as chosen. `key` is empty where nothing new is to be stored.
+
+    listed: the models that the server lists; empty where that isn't known.
+    """
 
     name: str
     base_url: str
@@ -21,6 +25,9 @@ class Choice(Struct, frozen=True):
     window: int
     variable: str
     key: str
+    kind: str = "openai"
+    vision: bool = False
+    listed: tuple[str, ...] = ()
 
 
 def write_setup(choice: Choice, io: CliIo, paths: Paths, *, local: bool) -> None:
@@ -58,17 +65,25 @@ def _entry(choice: Choice, target: Target) -> dict[str, Any]:
     root = target.root if target.layer == "project" else None
     loaded = load_lenient(target.paths, root, {}, trusted=True)
     known = next((one for one in loaded.config.providers if one.name == choice.name), None)
-    entry: dict[str, Any] = {"name": choice.name, "kind": "openai", "base_url": choice.base_url}
-    if known is not None and known.models:
-        # Models that the user listed stay on offer.
-        entry["models"] = list(dict.fromkeys((*known.models, choice.model)))
-        entry["default"] = choice.model
-    elif known is not None and known.model and known.model != choice.model:
-        entry["models"] = [known.model, choice.model]
+    entry: dict[str, Any] = {"name": choice.name, "kind": choice.kind, "base_url": choice.base_url}
+    kept = _kept(known, choice) if known is not None else ()
+    if (known is not None and known.models) or kept not in ((), (choice.model,)):
+        entry["models"] = list(dict.fromkeys((*kept, choice.model)))
         entry["default"] = choice.model
     else:
         entry["model"] = choice.model
     entry["api_key_env"] = choice.variable
     if choice.window:
         entry["context_window"] = choice.window
+    if choice.vision:
+        seen = known.vision_models if known is not None else ()
+        entry["vision_models"] = list(dict.fromkeys((*seen, choice.model)))
     return entry
+
+
+def _kept(known: ProviderConfig, choice: Choice) -> tuple[str, ...]:
+    """The models that stay on offer: all but a default that the server, as it says, hasn't."""
+    before = known.served[0] if known.served else ""
+    gone = bool(choice.listed) and before not in (*choice.listed, choice.model)
+    every = known.models or ((known.model,) if known.model else ())
+    return tuple(model for model in every if not (gone and model == before))

@@ -12,7 +12,10 @@ from reasonix.core.error import ReasonixError
 
 
 def process_io() -> CliIo:
-    """Take up what the process was given. A closed stream reads as empty, writes to nothing.
+    """Take up what the process was given.
+
+    A closed stdin reads as empty, a closed stderr takes everything; what is written to a
+    closed stdout fails.
 
     Raises:
         ReasonixError: The working directory has been removed.
@@ -21,9 +24,9 @@ def process_io() -> CliIo:
         if isinstance(stream, streams.TextIOWrapper):
             # A terminal in another encoding must not turn an answer into an error.
             stream.reconfigure(errors="backslashreplace")
-    stdin = _open_or(sys.stdin, "r")
-    stdout = _open_or(sys.stdout, "w")
-    stderr = _open_or(sys.stderr, "w")
+    stdin = sys.stdin or _nothing("rb")
+    stdout = sys.stdout or _refusing()
+    stderr = sys.stderr or _nothing("wb")
     return CliIo(
         env=process_environment(),
         cwd=_cwd(),
@@ -43,7 +46,11 @@ def _cwd() -> Path:
         raise ReasonixError("The current directory no longer exists. Change to another.") from error
 
 
-def _open_or(stream: TextIO | None, mode: str) -> TextIO:
-    if stream is not None:
-        return stream
-    return streams.TextIOWrapper(Path(os.devnull).open(f"{mode}b"), encoding="utf-8")
+def _nothing(mode: str) -> TextIO:
+    return streams.TextIOWrapper(Path(os.devnull).open(mode), encoding="utf-8")
+
+
+def _refusing() -> TextIO:
+    """Takes the place of a closed stdout, so that no other file gets its number."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    return streams.TextIOWrapper(streams.FileIO(nothing, "w"), encoding="utf-8")

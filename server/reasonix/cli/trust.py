@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 
 from reasonix.cli.io import CliIo
+from reasonix.cli.order import printable
 from reasonix.config.load import Loaded, load_lenient
 from reasonix.config.paths import paths_from
 from reasonix.config.trust import Trust, canonical_root
@@ -27,6 +28,7 @@ def execute(args: argparse.Namespace, io: CliIo) -> int:
         StorageError: The store cannot be written.
     """
     root = canonical_root(io.cwd / args.path) if args.path else canonical_root(io.cwd)
+    printable(root)
     if not root.is_dir():
         raise ConfigError(f"{root} is not a directory.")
     paths = paths_from(io.env)

@@ -49,6 +49,10 @@ def _provider(provider: ProviderConfig, path: KeyPath) -> list[Finding]:
     elif not (provider.base_url or provider.request_url or provider.chat_url):
         text = 'missing; for example "http://127.0.0.1:11434/v1"'
         found.append(Finding("error", (*path, "base_url"), text))
+    efforts = provider.supported_efforts
+    if efforts and provider.effort and provider.effort not in efforts:
+        text = f"{provider.effort!r} is not in `supported_efforts` ({', '.join(efforts)})"
+        found.append(Finding("error", (*path, "effort"), text))
     if provider.chat_url and provider.kind != "openai":
         text = f"only read for kind openai; use request_url for kind {provider.kind}"
         found.append(Finding("warn", (*path, "chat_url"), text))

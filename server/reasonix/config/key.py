@@ -23,9 +23,7 @@ def provider_key(paths: Paths, provider: ProviderConfig, env: Mapping[str, str])
     name = provider.api_key_env
     if not name or provider.kind == "replay":
         return None
-    if keys_from_environment(env) and env.get(name):
-        return env[name]
-    key = read_dotenv(paths.env_file).get(name)
+    key = stored_key(paths, name, env)
     if key:
         return key
     if is_local(chat_target(provider)):
@@ -40,6 +38,24 @@ def provider_key(paths: Paths, provider: ProviderConfig, env: Mapping[str, str])
 def keys_from_environment(env: Mapping[str, str]) -> bool:
     """Whether the user lets provider keys come from the environment, as CI jobs need."""
     return env.get("REASONIX_KEYS_FROM_ENV") == "1"
+
+
+def stored_key(paths: Paths, variable: str, env: Mapping[str, str]) -> str:
+    """The key that `variable` holds where keys are looked for; empty for none.
+
+    Raises:
+        ConfigError: The key file cannot be read.
+    """
+    if keys_from_environment(env) and env.get(variable):
+        return env[variable]
+    return read_dotenv(paths.env_file).get(variable, "")
+
+
+def key_place(paths: Paths, variable: str, env: Mapping[str, str]) -> str:
+    """Where the key of `variable` is taken from, in words: a file or `the environment`."""
+    if keys_from_environment(env) and env.get(variable):
+        return "the environment"
+    return str(paths.env_file)
 
 
 def chat_target(provider: ProviderConfig) -> str:

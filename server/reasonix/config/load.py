@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -32,7 +33,8 @@ class Loaded(Struct, frozen=True):
 
     `gated` lists the keys of the project that wait for trust, `.mcp.json` and
     `.reasonix/settings.json` among them. `origins` says which layer set a key (user, project,
-    flag); a default has no entry. `files` are the files that were read.
+    flag); a default has no entry. `files` are the files that were read. `raw` is what they set
+    and nothing else, merged.
     """
 
     config: Config
@@ -41,6 +43,7 @@ class Loaded(Struct, frozen=True):
     origins: Mapping[str, str]
     trust: TrustState
     files: tuple[Path, ...] = ()
+    raw: Mapping[str, Any] = {}
 
     @property
     def errors(self) -> tuple[ConfigNotice, ...]:
@@ -93,13 +96,15 @@ def load_lenient(
         notices.extend((*layer.notices, *extra))
     used = [layer for layer, _ in placed]
     used, more = _served(used)
+    raw = merged(used)
     return Loaded(
-        config=msgspec.convert(merged(used), Config),
+        config=msgspec.convert(raw, Config),
         notices=(*notices, *more),
         gated=gated,
         origins=origins(used),
         trust=state,
         files=tuple(layer.file for layer in used if layer.file and layer.content is not None),
+        raw=raw,
     )
 
 

@@ -1,5 +1,7 @@
 """From a model reference to the provider and the model that it names."""
 
+import shlex
+
 from msgspec import Struct
 
 from reasonix.config.schema import Config, ProviderConfig
@@ -12,7 +14,8 @@ class ModelChoice(Struct, frozen=True):
 
     `window` is None where the size is unknown or compaction is switched off (0).
     `max_output_tokens`: 0 automatic, above 0 a cap, below 0 left out of requests.
-    `efforts` is the complete vocabulary where the config declares one, else empty.
+    `efforts` is the complete vocabulary where the config declares one, else empty. `vision`:
+    whether the user marked the model as one that takes images.
     """
 
     ref: str
@@ -22,6 +25,8 @@ class ModelChoice(Struct, frozen=True):
     max_output_tokens: int
     effort: str
     efforts: tuple[str, ...]
+    reasoning_protocol: str = ""
+    vision: bool = False
 
 
 def resolve_model(config: Config, ref: str | None = None) -> ModelChoice:
@@ -82,11 +87,17 @@ def _choice(provider: ProviderConfig, model: str) -> ModelChoice:
     cap = provider.max_output_tokens
     efforts = provider.supported_efforts
     effort = provider.effort or provider.default_effort
+    protocol = provider.reasoning_protocol
+    vision = provider.vision or model in provider.vision_models
     if override is not None:
         window = window if override.context_window is None else override.context_window
         cap = cap if override.max_output_tokens is None else override.max_output_tokens
         efforts = override.supported_efforts or efforts
         effort = override.default_effort or effort
+        protocol = override.reasoning_protocol or protocol
+        vision = vision if override.vision is None else override.vision
+    if efforts and effort and effort not in efforts:
+        effort = efforts[0]
     return ModelChoice(
         ref=f"{provider.name}/{model}",
         provider=provider,
@@ -95,6 +106,8 @@ def _choice(provider: ProviderConfig, model: str) -> ModelChoice:
         max_output_tokens=cap,
         effort=effort,
         efforts=efforts,
+        reasoning_protocol=protocol,
+        vision=vision,
     )
 
 
@@ -104,9 +117,22 @@ def _unknown(offered: list[ProviderConfig], wanted: str) -> str:
         names.append(provider.name)
         names.extend(provider.served)
         names.extend(f"{provider.name}/{model}" for model in provider.served)
-    near = nearest(wanted, names)
+    more = _addition(offered, wanted)
+    near = nearest(wanted, list(dict.fromkeys(names)))
     if near:
-        return f"No model is called {wanted!r}. Nearest: {', '.join(near)}."
+        return f"No model is called {wanted!r}. Nearest: {', '.join(near)}.{more}"
     refs = [f"{provider.name}/{model}" for provider in offered for model in provider.served]
-    more = f" and {len(refs) - 8} more" if len(refs) > 8 else ""
-    return f"No model is called {wanted!r}. Configured: {', '.join(refs[:8])}{more}."
+    rest = f" and {len(refs) - 8} more" if len(refs) > 8 else ""
+    return f"No model is called {wanted!r}. Configured: {', '.join(refs[:8])}{rest}.{more}"
+
+
+def _addition(offered: list[ProviderConfig], wanted: str) -> str:
+    """How to add a model that a server may have, though the configuration doesn't name it."""
+    if all(provider.kind == "replay" for provider in offered):
+        return ""
+    head, slash, tail = wanted.partition("/")
+    known = slash and any(provider.name == head for provider in offered)
+    name = tail if known else wanted
+    if not name or not name.isprintable():
+        return ""
+    return f" If your server has it, add it: `reasonix setup --model {shlex.quote(name)}`."

@@ -104,8 +104,11 @@ class ProviderConfig(Table, frozen=True):
     models: tuple[str, ...] = ()
     default: str = ""
     model_overrides: dict[str, ModelOverride] = {}
+    vision: bool = False
     vision_models: tuple[str, ...] = ()
+    vision_detail: Literal["auto", "low", "high"] = "auto"
     api_key_env: Annotated[str, Meta(pattern=r"^([A-Za-z_][A-Za-z0-9_]*)?$")] = ""
+    auth_header: bool = False
     context_window: Count = 0
     max_output_tokens: OutputCap = 0
     temperature: Temperature | None = None
@@ -114,6 +117,7 @@ class ProviderConfig(Table, frozen=True):
     default_effort: str = ""
     reasoning_protocol: str = ""
     thinking: str = ""
+    responses_mode: Literal["auto", "stateless", "stateful"] = "auto"
     web_search: bool | None = None
     strip_chain_of_thought: bool = False
     price: Price | None = None
@@ -146,6 +150,7 @@ class ToolsConfig(Table, frozen=True):
     """[tools]."""
 
     enabled: tuple[str, ...] = ()
+    direct: tuple[str, ...] = ()
     bash_timeout_seconds: Seconds = 120
     mcp_startup_timeout_seconds: Seconds = 30
     mcp_call_timeout_seconds: Seconds = 300

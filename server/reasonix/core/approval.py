@@ -7,6 +7,9 @@ from msgspec import Struct
 from reasonix.core.record import Record
 from reasonix.core.tool import Preview
 
+NOBODY_ASKED = "Nobody can be asked in this run."
+"""Stands between the reason and the way out in the refusal of a headless run."""
+
 
 class Choice(Record, frozen=True):
     """An answer that is offered.

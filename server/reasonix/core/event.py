@@ -109,7 +109,10 @@ class ToolProgressed(Record, frozen=True, tag="tool_progress"):
 
 
 class ToolFinished(Record, frozen=True, tag="tool_finished"):
-    """A call ended. output: exactly what the model reads. durationMs: from its start."""
+    """A call ended. output: exactly what the model reads. durationMs: from its start.
+
+    images: how many the model is shown with it.
+    """
 
     call_id: str
     status: str
@@ -121,6 +124,7 @@ class ToolFinished(Record, frozen=True, tag="tool_finished"):
     exit_code: int | None = None
     diffs: tuple[FileDiff, ...] = ()
     error: ErrorCode | None = None
+    images: int = 0
 
 
 class TodoReplaced(Record, frozen=True, tag="todo"):

@@ -25,6 +25,11 @@ not text that a model can edit by quoting."""
 READ_FILE_BYTES = 64 * 1024 * 1024
 """Largest file that the file tools load whole. No key: above it memory, not policy, decides."""
 
+IMAGE_BYTES = 3 * 1024 * 1024
+IMAGE_PIXELS = 40_000_000
+"""A picture file for the model. No key: it is sent with every later request, and vendors refuse
+larger ones or shrink them."""
+
 DIFF_BYTES = 256 * 1024
 """One file's diff in a preview or a result. No key: no one reads a longer one in a popup."""
 
@@ -48,6 +53,10 @@ REPEAT_REMINDERS = (3, 5, 8)
 SHELL_TIMEOUT_S = 120
 """Default of [tools].bash_timeout_seconds."""
 
+NESTED_ENTRIES = 20_000
+"""Entries looked at, before and after a command, for protected files below the top. No key: it
+bounds what every command pays; docs/limits.md says what lies beyond."""
+
 SHELL_CAPTURE_BYTES = 16 * 1024 * 1024
 """Output of one foreground command that is kept; the middle is dropped beyond it."""
 
@@ -66,5 +75,9 @@ ERROR_BODY_BYTES = 64 * 1024
 EVENTS_PER_SECOND = 30
 CLIENT_BACKLOG_BYTES = 4 * 1024 * 1024
 """Merged deltas to one client, and what is held for one that reads slowly (PROTOCOL §6)."""
+
+IDLE_SESSIONS = 64
+"""Sessions without a turn that one process keeps open; the one unused longest is closed and
+taken up again at its next use. No key: each costs two descriptors and its transcript."""
 
 TITLE_CHARS = 80

@@ -119,11 +119,11 @@ class Finish(StrEnum):
     CONTENT_FILTER = auto()
 
 
-class TextDelta(Record, frozen=True, tag="text"):
+class TextDelta(Record, frozen=True, tag="text", gc=False):
     text: str
 
 
-class ReasoningDelta(Record, frozen=True, tag="reasoning"):
+class ReasoningDelta(Record, frozen=True, tag="reasoning", gc=False):
     text: str
 
 

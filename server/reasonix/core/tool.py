@@ -9,12 +9,13 @@ from collections.abc import Awaitable, Callable
 from enum import StrEnum, auto
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from reasonix.core.error import ToolFault
+from reasonix.core.message import Image
 from reasonix.core.record import Record
 
 
@@ -74,6 +75,7 @@ class ToolResult(Struct, frozen=True):
         full: The whole text where `content` is already a cut of it.
         changes: Files that were changed.
         observed: Versions the model has now seen (a read) or made (a write).
+        images: What the model is shown besides.
     """
 
     content: str
@@ -84,20 +86,38 @@ class ToolResult(Struct, frozen=True):
     changes: tuple["FileChange", ...] = ()
     full: str | None = None
     observed: tuple["Observed", ...] = ()
+    images: tuple[Image, ...] = ()
+
+
+LineRange: TypeAlias = tuple[int, int]
+"""Lines from 1, both ends inclusive."""
+
+Hunk: TypeAlias = tuple[int, int, int, int]
+"""Old lines [a, b) became new lines [c, d), counted from 0."""
 
 
 class Observed(Struct, frozen=True):
-    """The version of a file that a result shows, as `Snapshot.identity` names it."""
+    """The version of a file that a result shows or made, as `Snapshot.identity` names it.
+
+    Attributes:
+        lines: The lines that the model has now read, or wrote itself.
+        total: Lines of this version.
+        hunks: For a write, how the lines of the version before it moved, in order; None for a
+            read.
+    """
 
     path: Path
     identity: str
+    lines: tuple[LineRange, ...] = ()
+    total: int = 0
+    hunks: tuple[Hunk, ...] | None = None
 
 
 class FileChange(Record, frozen=True):
     """One changed file.
 
     path: relative to the root where inside it; status: created | modified | deleted; added
-    and removed count lines.
+    and removed count the lines of its edits, one after the other.
     """
 
     path: str
@@ -131,6 +151,7 @@ class Prepared(Struct, frozen=True):
     """A call that is ready: everything it will do is known, nothing is done.
 
     Attributes:
+        needs: Lines of the base that must have been read; None stands for the whole file.
         digest: SHA-256 (hex) over tool, arguments, targets with bases, directories, preview;
             an approval is bound to it.
         run: Does what was prepared; raises ToolFault("stale", ...) where a base has changed.
@@ -141,6 +162,7 @@ class Prepared(Struct, frozen=True):
     preview: Preview | None = None
     digest: str = ""
     title: str = ""
+    needs: tuple[LineRange, ...] | None = ()
 
 
 class Resolved(Struct, frozen=True):

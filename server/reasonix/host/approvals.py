@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from reasonix.core.approval import Answer, Approval, ApprovalDraft, Verdict
+from reasonix.core.approval import NOBODY_ASKED, Answer, Approval, ApprovalDraft, Verdict
 from reasonix.core.error import ToolFault
 from reasonix.core.event import ApprovalRequested, ApprovalResolved, Emit
 from reasonix.core.ports import Clock, Ids
@@ -109,5 +109,5 @@ class NobodyToAsk:
     async def ask(self, draft: ApprovalDraft, emit: Emit, /) -> Answer:
         raise ToolFault(
             "needs_approval_headless",
-            f"{draft.reason} Nobody can be asked in this run. {draft.unasked_hint}",
+            f"{draft.reason} {NOBODY_ASKED} {draft.unasked_hint}",
         )

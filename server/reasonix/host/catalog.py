@@ -104,9 +104,13 @@ def newest(store: SessionStore, root: Path) -> str:
     """The session of a project that was used last.
 
     Raises:
-        Refused: session_not_found.
+        Refused: session_not_found, saying so where nothing was recorded in the only ones.
+        StorageError: The only ones are damaged.
     """
     sessions = page(store, {}, root, None, limit=1, cursor=None).sessions
     if not sessions:
+        for files in store.logs(root):
+            # Listings hide a log that can't be taken up; here it is all there is.
+            restore(read_log(files.log))
         raise Refused(f"No session of {root} yet.", "session_not_found")
     return sessions[0].session_id

@@ -23,7 +23,7 @@ from reasonix.core.event import (
     TurnStarted,
 )
 from reasonix.core.limits import TITLE_CHARS
-from reasonix.core.message import UserMessage
+from reasonix.core.message import Image, UserMessage
 from reasonix.core.ports import Clock, Ids
 from reasonix.core.runner import BudgetSpent
 from reasonix.core.text import one_line
@@ -51,7 +51,8 @@ class SessionParts(Struct, frozen=True):
     """What a live session is made of; `app.py` makes them.
 
     ready: brings the agent's provider up to date before a turn; raises ReasonixError
-    (no_model, no_key) where there is none.
+    (no_model, no_key) where there is none. blind: why the model that is ready can't be shown
+    pictures, empty where it can.
     """
 
     state: SessionState
@@ -64,6 +65,7 @@ class SessionParts(Struct, frozen=True):
     ids: Ids
     ready: Callable[[], None]
     close: Callable[[], None]
+    blind: Callable[[], str]
 
 
 class Controller:
@@ -119,8 +121,10 @@ class Controller:
         except StorageError as error:
             log.warning("session log of %s: %s", self.session_id, error)
 
-    def start(self, text: str, source: str = "user") -> str:
+    def start(self, text: str, source: str = "user", images: tuple[Image, ...] = ()) -> str:
         """Begin a turn and return its id at once.
+
+        The turn fails (usage) where images are given to a model that takes none.
 
         Raises:
             Refused: turn_running.
@@ -131,7 +135,8 @@ class Controller:
         turn_id = self._parts.state.turn_id = self._parts.ids.new("turn")
         self._ended = asyncio.get_running_loop().create_future()
         self._set_status("running")
-        self._tasks.create_task(self._carry(text, source), name=f"turn of {self.session_id}")
+        carrying = self._carry(text, source, images)
+        self._tasks.create_task(carrying, name=f"turn of {self.session_id}")
         return turn_id
 
     def cancel(self) -> bool:
@@ -178,13 +183,13 @@ class Controller:
         self._parts.state.status = status
         self._parts.state.updated_at = self._parts.clock.now_ms()
 
-    async def _carry(self, text: str, source: str) -> None:
+    async def _carry(self, text: str, source: str, images: tuple[Image, ...]) -> None:
         """Run one turn to its end. A cancel stops the work only, so that the end is told."""
         ending = Ending("cancelled")
         try:
             self._begin(text, source)
             async with asyncio.TaskGroup() as group:
-                self._work = group.create_task(self._ending(text))
+                self._work = group.create_task(self._ending(UserMessage(text, images)))
                 if self._stopped:
                     self._work.cancel()
             if not self._work.cancelled():
@@ -194,11 +199,13 @@ class Controller:
             if self._ended is not None and not self._ended.done():
                 self._seal_now(ending)
 
-    async def _ending(self, text: str) -> Ending:
+    async def _ending(self, prompt: UserMessage) -> Ending:
         """Carry the turn and turn whatever happens into an outcome."""
         try:
             self._parts.ready()
-            return Ending("done", await self._parts.agent.run(UserMessage(text), self.emit))
+            if prompt.images and (reason := self._parts.blind()):
+                return Ending("failed", error=TurnError("usage", reason))
+            return Ending("done", await self._parts.agent.run(prompt, self.emit))
         except BudgetSpent as spent:
             self.emit(NoticeGiven("warn", "budget", str(spent)))
             return Ending("budget")

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from reasonix.core.error import Refused
 from reasonix.core.event import Envelope
+from reasonix.core.limits import IDLE_SESSIONS
 from reasonix.core.ports import Clock, Ids
 from reasonix.host.approvals import Approvals
 from reasonix.host.catalog import SessionPage, page
@@ -81,13 +82,19 @@ class Host:
             StorageError: The log can't be read or written.
         """
         async with self._opening:
-            live = self._sessions.get(session_id)
+            live = self._sessions.pop(session_id, None)
             if live is not None:
+                # Last in the order of use.
+                self._sessions[session_id] = live
                 return live
             parts = await self._opener.resume(self._store.find(session_id), options)
             return self._seat(Controller(parts, self._tasks))
 
     def _seat(self, controller: Controller) -> Controller:
+        """Keep a live session; close the idle one unused longest where there are too many."""
+        idle = [key for key, live in self._sessions.items() if live.record.status == "idle"]
+        for session_id in idle[: max(0, len(idle) - IDLE_SESSIONS + 1)]:
+            self._sessions.pop(session_id).close()
         self._sessions[controller.session_id] = controller
         return controller
 

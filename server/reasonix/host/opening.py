@@ -47,13 +47,18 @@ class Seat(Struct, frozen=True):
     emit: Emit
 
 
+def _sees() -> str:
+    return ""
+
+
 class Engine(Struct, frozen=True):
-    """What `app.py` puts on a seat. ready, close: as in SessionParts."""
+    """What `app.py` puts on a seat. ready, close, blind: as in SessionParts."""
 
     agent: Agent
     ready: Callable[[], None]
     close: Callable[[], None]
     notices: tuple[NoticeGiven, ...]
+    blind: Callable[[], str] = _sees
 
 
 class MakeEngine(Protocol):
@@ -179,6 +184,7 @@ class Opener(Struct, frozen=True):
             self.ids,
             engine.ready,
             engine.close,
+            engine.blind,
         )
         return parts, engine.notices
 

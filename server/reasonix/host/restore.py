@@ -6,7 +6,6 @@ from msgspec import Struct, field
 
 from reasonix.agent.context.prune import prune_before
 from reasonix.core.approval import Approval
-from reasonix.core.error import StorageError
 from reasonix.core.event import (
     ApprovalRequested,
     ApprovalResolved,
@@ -32,7 +31,7 @@ from reasonix.log.format import (
     Pruned,
     Settings,
 )
-from reasonix.log.load import Log
+from reasonix.log.load import Log, never_begun
 
 UNKNOWN = (
     "unknown_outcome: Reasonix stopped while this call was running. It may have done all, a part "
@@ -73,11 +72,11 @@ def restore(log: Log) -> Restored:
     """Read the state off a log.
 
     Raises:
-        StorageError: The log holds no settings, so it never was a whole session.
+        Refused: The log holds no settings, so it never was a whole session.
     """
     settings = next((line for line in log.lines if isinstance(line, Settings)), None)
     if settings is None:
-        raise StorageError("The session log ends before the session began.")
+        raise never_begun(log.header.session_id)
     state = Restored(settings, log.header.created_at, updated_at=log.header.created_at)
     for line in log.lines:
         _take(state, line)

@@ -28,7 +28,7 @@ def read_log(path: Path) -> Log:
     """Read a whole log. A last line without its end is left out: nobody was told of it.
 
     Raises:
-        Refused: session_not_found.
+        Refused: session_not_found, also where nothing was ever recorded.
         StorageError: Unreadable, of another format, or damaged before its last line.
     """
     try:
@@ -39,11 +39,22 @@ def read_log(path: Path) -> Log:
         raise StorageError(f"Cannot read {path.name}: {error.strerror}.") from error
     size = raw.rfind(b"\n") + 1
     lines = tuple(_decoded(raw[:size], path))
-    if not lines or not isinstance(header := lines[0], Header):
+    if not lines:
+        raise never_begun(path.stem)
+    if not isinstance(header := lines[0], Header):
         raise StorageError(f"{path.name} is not a session log.")
     if header.format > FORMAT:
         raise StorageError(f"{path.name} was written by a newer version of Reasonix.")
     return Log(header, lines, size, len(raw) - size)
+
+
+def never_begun(session_id: str) -> Refused:
+    """The refusal of a log whose process ended before it had recorded anything."""
+    return Refused(
+        f"Nothing was recorded in the session {session_id}: its process ended at once. "
+        f"`reasonix session delete {session_id}` removes it.",
+        "session_not_found",
+    )
 
 
 def _decoded(block: bytes, path: Path) -> Iterator[AnyLine]:

@@ -39,6 +39,8 @@ class ResultStore:
         refs = self._refs.get(call_id, [])
         if result_ref is None and len(refs) > 1:
             raise ToolFault("ambiguous", f"{call_id} has several results: give a result_ref.")
+        if result_ref is not None and refs and result_ref not in refs:
+            raise ToolFault("not_found", f"{call_id} has no {result_ref}; kept: {', '.join(refs)}.")
         ref = result_ref or (refs[0] if refs else None)
         if ref is None or ref not in refs:
             raise ToolFault("not_found", f"No kept result of {call_id}; short ones are not kept.")

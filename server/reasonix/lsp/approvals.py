@@ -8,6 +8,7 @@ from reasonix.core.approval import Approval
 from reasonix.core.event import ApprovalRequested, ApprovalResolved, Envelope
 from reasonix.lsp.fault import METHOD_NOT_FOUND, ClientError
 from reasonix.lsp.progress import Asks
+from reasonix.lsp.wording import approval_text
 
 if TYPE_CHECKING:
     from reasonix.host.approvals import Approvals
@@ -66,7 +67,7 @@ class Popups:
 
     async def _show(self, approval: Approval) -> None:
         actions = [{"title": choice.title} for choice in approval.choices]
-        params = {"type": _ERROR, "message": _message(approval), "actions": actions}
+        params = {"type": _ERROR, "message": approval_text(approval), "actions": actions}
         try:
             answer = await self._client.request(SHOW, params)
         except ClientError as error:
@@ -83,8 +84,3 @@ class Popups:
         for choice in approval.choices:
             if choice.title == title:
                 self._approvals.resolve(approval.approval_id, choice.id, approval.hash)
-
-
-def _message(approval: Approval) -> str:
-    reason = f"\n{approval.reason}" if approval.reason else ""
-    return f"Reasonix asks ({approval.tool}): {approval.subject}{reason}"

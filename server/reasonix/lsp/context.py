@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from reasonix.config.load import Loaded
+    from reasonix.config.model_ref import ModelChoice
     from reasonix.config.paths import Paths
+    from reasonix.config.schema import Config
     from reasonix.host.host import Host
 
 
@@ -22,6 +24,10 @@ class Engine(Protocol):
 
     def config_for(self, root: Path, /) -> "Loaded":
         """Raises ConfigError."""
+        ...
+
+    def efforts(self, choice: "ModelChoice", config: "Config", /) -> tuple[str, ...]:
+        """The efforts that a user may choose from."""
         ...
 
 

@@ -15,6 +15,7 @@ from reasonix.lsp.body import encode_body
 from reasonix.lsp.commands import COMMANDS
 from reasonix.lsp.context import Context, Engine
 from reasonix.lsp.fault import fault_of
+from reasonix.lsp.message import Messages
 from reasonix.lsp.peer import Peer
 from reasonix.lsp.progress import Asks, TurnProgress
 from reasonix.lsp.shape import argument_of, shaped
@@ -59,6 +60,8 @@ class Desk:
         )
         if flags.events:
             engine.host.subscribe(self._sink.hear)
+        else:
+            engine.host.subscribe(Messages(parts.client).hear)
         if parts.peer.progress:
             engine.host.subscribe(self._progress.hear)
         if not flags.approvals:

@@ -1,5 +1,6 @@
 """The two guards of permission: what is forbidden, and what is asked."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from reasonix.core.gate import Asker
 from reasonix.core.tool import Effect, Prepared, Preview, Resolved, call_digest
 from reasonix.permission.command import is_dangerous
 from reasonix.permission.policy import Decision, Policy, nearest_directory
+from reasonix.permission.rule import Form, parse_rule
 from reasonix.sandbox.roots import Roots
 
 _SYSTEM_DIRS = tuple(Path(name) for name in ("/etc", "/usr", "/bin", "/boot", "/lib", "/sbin"))
@@ -163,7 +165,7 @@ def _hint(resolved: Resolved, decision: Decision, scope: _Scope) -> str:
     match decision.cause:
         case "outside_roots":
             dirs = scope.directories or tuple(map(nearest_directory, resolved.targets))
-            named = " ".join(f"--add-dir {path}" for path in dict.fromkeys(dirs))
+            named = " ".join(f"--add-dir {shlex.quote(str(path))}" for path in dict.fromkeys(dirs))
             return f"To allow it, run with {named}, or list it in [sandbox].allow_write."
         case "protected_path":
             return (
@@ -171,19 +173,51 @@ def _hint(resolved: Resolved, decision: Decision, scope: _Scope) -> str:
                 "--permission-mode danger-full-access."
             )
         case "unconfined":
-            return (
-                "To allow it, install bubblewrap (bwrap), add the exact command to "
-                "[permissions].allow, or run with --permission-mode danger-full-access."
+            return _ways(
+                _by_rule(scope),
+                "install bubblewrap (bwrap)",
+                "run with --permission-mode danger-full-access",
             )
         case "rule":
             return f"To allow it, take {decision.rule} out of [permissions].ask."
         case "network":
             return "To allow it, set network = true under [sandbox]."
         case _:
-            return (
-                "To allow it, run with --permission-mode workspace-write, or add it to "
-                "[permissions].allow."
-            )
+            return _ways(_by_rule(scope), "run with --permission-mode workspace-write")
+
+
+def _ways(*ways: str) -> str:
+    *others, last = [way for way in ways if way]
+    return f"To allow it, {', '.join((*others, f'or {last}' if others else last))}."
+
+
+def _by_rule(scope: _Scope) -> str:
+    """The flag with the exact rule, or where to write it; empty where no rule is exact."""
+    if not scope.rules:
+        return ""
+    flags = [_flag_form(rule) for rule in scope.rules]
+    if all(flags):
+        named = " ".join(f"--allowed-tools {shlex.quote(flag)}" for flag in flags)
+        return f"run with {named}"
+    return f"add {', '.join(map(_quoted, scope.rules))} to [permissions].allow"
+
+
+def _flag_form(rule: str) -> str:
+    """A rule as --allowed-tools takes it, which ends rules at spaces outside parentheses."""
+    command = rule.removeprefix("Bash=")
+    if command == rule:
+        return rule if rule.count("(") == rule.count(")") <= 1 else ""
+    form = f"Bash({command})"
+    exact = parse_rule(form).form is Form.LITERAL
+    return form if exact and not {"(", ")"} & set(command) else ""
+
+
+def _quoted(rule: str) -> str:
+    """A rule as TOML text."""
+    if "'" not in rule:
+        return f"'{rule}'"
+    escaped = rule.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _refusal(feedback: str) -> str:

@@ -115,12 +115,9 @@ class Policy:
     ) -> Decision:
         """The decision on a call that is only described; `doctor` shows these."""
         if effect is Effect.WRITE:
-            paths = [
-                self._roots.locate(self._roots.unshown(s.value))
-                for s in subjects
-                if s.kind == "path"
-            ]
-            crossing = _worst([crossing, *map(self._roots.crossing, paths)])
+            named = [self._roots.unshown(s.value) for s in subjects if s.kind == "path"]
+            paths = [self._roots.locate(name) for name in named]
+            crossing = _worst([crossing, *map(self._roots.crossing, paths, named)])
         writer = _is_writer(effect, read_only=read_only)
         return self._decide(_Case(tool, effect, writer, tuple(subjects), crossing, None))
 

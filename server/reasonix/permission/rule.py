@@ -42,6 +42,16 @@ _FAMILIES = {
     "NotebookEdit": ("notebook_edit",),
     "LS": ("ls",),
 }
+TOOL_NAMES = (
+    *_FAMILIES,
+    *_WRITERS,
+    *_READERS,
+    "todo_write",
+    "use_capability",
+    "tool_result",
+)
+"""What a rule may speak of besides the tools of MCP servers."""
+
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]*")
 
 
@@ -97,6 +107,17 @@ def parse_rule(text: str) -> Rule:
     if not spec.strip():
         raise ConfigError(f"The permission rule {text!r} is empty after {name}.")
     return Rule(written, tools, form, spec)
+
+
+def unknown_tool(text: str) -> str | None:
+    """The name in a rule that no tool and no family has; None where one has it.
+
+    A rule that can't be read is for `parse_rule` to refuse.
+    """
+    match = _NAME.match(text.strip())
+    if match is None or match[0] in TOOL_NAMES or match[0].startswith("mcp__"):
+        return None
+    return None if _tool_id(match[0]) in TOOL_NAMES else match[0]
 
 
 def _tool_id(name: str) -> str:

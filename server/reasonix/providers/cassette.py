@@ -6,7 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from reasonix.core.error import ConfigError
+from reasonix.core.error import (
+    ConfigError,
+    ContextOverflow,
+    ProviderError,
+    StreamBroken,
+    Unavailable,
+)
 from reasonix.core.message import AssistantMessage, Message
 from reasonix.core.provider import (
     CallReady,
@@ -41,6 +47,20 @@ class RecordedError(Record, frozen=True):
     code: str
     message: str
     kind: str = "error"
+
+
+def recorded_error(error: ProviderError) -> RecordedError:
+    """A failure as a cassette keeps it."""
+    match error:
+        case Unavailable():
+            kind = "unavailable"
+        case StreamBroken():
+            kind = "stream_broken"
+        case ContextOverflow():
+            kind = "overflow"
+        case _:
+            kind = "error"
+    return RecordedError(error.code, str(error), kind)
 
 
 class Entry(Record, frozen=True):
@@ -117,7 +137,8 @@ def _chunks(message: AssistantMessage, usage: Usage) -> tuple[Chunk, ...]:
     if message.content:
         chunks.append(TextDelta(message.content))
     chunks += [CallReady(call) for call in message.calls]
-    chunks.append(StreamEnd(Finish.CALLS if message.calls else Finish.STOP, usage))
+    finish = Finish.CALLS if message.calls else Finish.STOP
+    chunks.append(StreamEnd(finish, usage, message.replay))
     return tuple(chunks)
 
 

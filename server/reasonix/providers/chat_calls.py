@@ -8,12 +8,16 @@ from reasonix.core.error import StreamBroken
 from reasonix.core.message import ToolCall
 from reasonix.providers.chat_wire import CallDelta
 
+_OURS = (None, "", "function")
+
 
 class _Slot:
-    __slots__ = ("id", "index", "name", "pieces")
+    __slots__ = ("extra", "foreign", "id", "index", "name", "pieces")
 
     def __init__(self, index: int) -> None:
         self.index = index
+        self.extra: Any = None
+        self.foreign = False
         self.id = ""
         self.name = ""
         self.pieces: list[str] = []
@@ -25,9 +29,6 @@ class CallGatherer:
     def __init__(self) -> None:
         self._slots: list[_Slot] = []
         self._open: dict[int, _Slot] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._slots)
 
     def add(self, delta: CallDelta) -> None:
         """Take one piece of a call."""
@@ -41,16 +42,23 @@ class CallGatherer:
             slot.name += name
         if arguments:
             slot.pieces.append(arguments)
+        if delta.extra_content is not None:
+            slot.extra = delta.extra_content
+        if delta.type not in _OURS:
+            slot.foreign = True
 
-    def calls(self) -> list[ToolCall]:
-        """The calls in index order, each with an id of its own.
+    def calls(self) -> list[tuple[ToolCall, Any]]:
+        """The calls in index order, each with an id of its own and what the vendor attached.
+
+        Calls of the vendor's own tools, which it answers by itself, are left out.
 
         Raises:
             StreamBroken: A call never got a name; it could be neither run nor sent back.
         """
-        ordered = sorted(self._slots, key=lambda slot: slot.index)
+        ours = [slot for slot in self._slots if not slot.foreign]
+        ordered = sorted(ours, key=lambda slot: slot.index)
         taken: set[str] = set()
-        calls: list[ToolCall] = []
+        calls: list[tuple[ToolCall, Any]] = []
         for position, slot in enumerate(ordered):
             if not slot.name:
                 raise StreamBroken("The model's reply holds a tool call without a name.")
@@ -58,7 +66,7 @@ class CallGatherer:
             while call_id in taken:
                 call_id += "_"
             taken.add(call_id)
-            calls.append(ToolCall(call_id, slot.name, "".join(slot.pieces)))
+            calls.append((ToolCall(call_id, slot.name, "".join(slot.pieces)), slot.extra))
         return calls
 
     def _slot(self, delta: CallDelta, name: str) -> _Slot:

@@ -1,10 +1,9 @@
-"""One reply of a chat completions endpoint: frames in, chunks out."""
+"""One reply of a chat completions endpoint: payloads in, chunks out."""
 
 from collections.abc import Callable
 from typing import Any, cast
 
 import msgspec
-from msgspec import Struct
 
 from reasonix.core.error import ProviderError, StreamBroken
 from reasonix.core.message import ToolCall
@@ -17,8 +16,13 @@ from reasonix.core.provider import (
     TextDelta,
     Usage,
 )
+from reasonix.core.text import scrub
 from reasonix.providers.chat_calls import CallGatherer
-from reasonix.providers.chat_wire import Choice, Delta, Frame
+from reasonix.providers.chat_keep import Keeper
+from reasonix.providers.chat_part import details, parts
+from reasonix.providers.chat_wire import Bare, Choice, Delta, Frame, bare_of, decode_frame, frames
+from reasonix.providers.mender import Mender
+from reasonix.providers.think import ThinkSplitter
 
 _FINISHES: tuple[tuple[Finish, tuple[str, ...]], ...] = (
     (Finish.STOP, ("stop", "eos", "end_turn", "stop_sequence", "eos_token", "completed")),
@@ -32,17 +36,30 @@ _BROKEN = ("error", "abort", "network_error", "insufficient_system_resource")
 class ChatReply:
     """Gathers one reply. Text and reasoning pass through; calls wait until the end.
 
-    `error_of` turns a decoded error object into the exception to raise.
+    error_of: turns a decoded error object into the exception to raise; count: reads a usage
+    object; keeper: decides what goes back.
     """
 
-    def __init__(self, error_of: Callable[[Any], ProviderError]) -> None:
+    def __init__(
+        self,
+        error_of: Callable[[Any], ProviderError],
+        count: Callable[[Any], Usage],
+        keeper: Keeper,
+    ) -> None:
         self._error_of = error_of
+        self._count = count
+        self._keeper = keeper
         self._calls = CallGatherer()
         self._finish: str | None = None
         self._usage: Any = None
-        self._text = _Mender()
-        self._reasoning = _Mender()
+        self._think: ThinkSplitter | None = ThinkSplitter()
+        self._text = Mender()
+        self._reasoning = Mender()
         self._mended = False
+        # Whether text passes through untouched.
+        self._plain = False
+        self._refused = False
+        self._content: list[str] | None = [] if keeper.keeps_content else None
         self.ended = False
 
     @property
@@ -50,27 +67,52 @@ class ChatReply:
         """Whether the endpoint said that the reply is whole; only usage may still come."""
         return self.ended or self._finish is not None
 
-    def take(self, frame: Frame | None) -> list[Chunk]:
-        """The chunks of a frame; None is the end mark.
+    def take(self, payload: bytes, event: str = "") -> list[Chunk]:
+        """The chunks of one event.
 
         Raises:
-            ProviderError: The frame reports an error.
+            msgspec.MsgspecError: It is no chat completion.
+            ProviderError: It reports an error.
         """
-        if frame is None:
-            self.ended = True
-            return []
-        self._mended = self._mended or frame.mended
-        if frame.error:
-            raise self._error_of(frame.error)
-        if frame.usage is not None:
-            self._usage = frame.usage
+        del event
+        try:
+            frame = decode_frame(payload)
+        except (msgspec.MsgspecError, RecursionError):
+            return self._take_odd(payload)
+        choices = frame.choices
+        if self._plain and choices and frame.usage is None and not frame.error:
+            choice = choices[0]
+            delta = choice.delta
+            # A frame with text and nothing else is the usual one, by far.
+            if (
+                delta is not None
+                and type(text := delta.content) is str
+                and text
+                and choice.finish_reason is None
+                and delta.tool_calls is None
+                and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details)
+                and not (choice.index or choice.usage or choice.error or delta.refusal)
+                and frame.x_groq is None
+                and len(choices) == 1
+            ):
+                return [TextDelta(text)]
         chunks: list[Chunk] = []
-        if frame.choices:
-            for choice in frame.choices:
-                if not choice.index:
-                    self._take_choice(choice, chunks)
-        else:
-            self._take_bare(frame)
+        self._take_frame(frame, payload, chunks)
+        return chunks
+
+    def _take_odd(self, payload: bytes) -> list[Chunk]:
+        chunks: list[Chunk] = []
+        for frame, own in frames(payload):
+            if frame is None:
+                self.ended = True
+            else:
+                self._take_frame(frame, own, chunks)
+        return chunks
+
+    def document(self, body: bytes) -> list[Chunk]:
+        """The chunks of a whole completion, which needs no end mark."""
+        chunks = self.take(body)
+        self.ended = True
         return chunks
 
     def end(self) -> list[Chunk]:
@@ -84,161 +126,120 @@ class ChatReply:
         if self._finish in _BROKEN:
             raise StreamBroken(f"The endpoint gave up its reply ({self._finish}).")
         chunks: list[Chunk] = []
+        if self._think is not None:
+            thought, text = self._think.rest()
+            self._think = None
+            self._give(thought, text, chunks)
         if rest := self._reasoning.rest():
-            chunks.append(ReasoningDelta(rest))
+            self._give(rest, "", chunks)
         if rest := self._text.rest():
-            chunks.append(TextDelta(rest))
-        calls = self._calls.calls()
-        chunks += [CallReady(_joined(call) if self._mended else call) for call in calls]
-        chunks.append(StreamEnd(self._finish_for(has_calls=bool(calls)), usage_of(self._usage)))
+            self._give("", rest, chunks)
+        found = self._calls.calls()
+        calls = [_joined(call) if self._mended else call for call, _ in found]
+        chunks += map(CallReady, calls)
+        text = "".join(self._content or ())
+        replay = self._keeper.replay(text, calls, [extra for _, extra in found])
+        finish = self._finish_for(has_calls=bool(calls))
+        chunks.append(StreamEnd(finish, self._count(self._usage), replay))
         return chunks
 
+    def _take_frame(self, frame: Frame, payload: bytes, chunks: list[Chunk]) -> None:
+        if frame.mended:
+            self._mended, self._plain = True, False
+        if frame.error:
+            raise self._error_of(frame.error)
+        if frame.usage is not None:
+            self._usage = frame.usage
+        if frame.x_groq is not None:
+            self._take_aside(frame)
+        if not frame.choices:
+            self._take_bare(frame, bare_of(payload))
+            return
+        for choice in frame.choices:
+            if not choice.index:
+                self._take_choice(choice, chunks)
+
     def _take_choice(self, choice: Choice, chunks: list[Chunk]) -> None:
+        if choice.error:
+            raise self._error_of(choice.error)
         delta = choice.delta or choice.message
         if delta is not None:
             self._take_delta(delta, chunks)
         if choice.finish_reason:
             self._finish = choice.finish_reason
+        if choice.usage is not None:
+            self._usage = choice.usage
 
     def _take_delta(self, delta: Delta, chunks: list[Chunk]) -> None:
-        reasoning = delta.reasoning_content or delta.reasoning
         text = delta.content
+        reasoning = delta.reasoning_content or delta.reasoning
         if isinstance(text, list):
-            text, reasoning = _parts(cast("Any", text))
-        if not reasoning and delta.reasoning_details:
-            reasoning = _details(delta.reasoning_details)
+            text, reasoning = parts(cast("Any", text))
+        if delta.reasoning_details:
+            self._keeper.details(delta.reasoning_details)
+            reasoning = reasoning or details(delta.reasoning_details)
         if reasoning and isinstance(reasoning, str):
             reasoning = self._reasoning.mend(reasoning) if self._mended else reasoning
-            if reasoning:
-                chunks.append(ReasoningDelta(reasoning))
-        text = text or delta.refusal
+            self._give(reasoning, "", chunks)
         if text and isinstance(text, str):
-            text = self._text.mend(text) if self._mended else text
-            if text:
-                chunks.append(TextDelta(text))
+            self._take_text(text, chunks)
+        if delta.refusal and isinstance(delta.refusal, str):
+            self._refused = True
+            self._take_text(delta.refusal, chunks)
         if delta.tool_calls:
             for call in delta.tool_calls:
                 self._calls.add(call)
 
-    def _take_bare(self, frame: Frame) -> None:
-        is_error = frame.object == "error" or frame.type == "error" or bool(frame.detail)
-        if is_error or (frame.message and frame.usage is None):
+    def _take_text(self, text: str, chunks: list[Chunk]) -> None:
+        if self._mended:
+            text = self._text.mend(text)
+        if self._think is None:
+            self._give("", text, chunks)
+            return
+        thought, text = self._think.split(text)
+        if self._think.passing:
+            self._think = None
+            self._plain = self._content is None and not self._mended
+        self._give(thought, text, chunks)
+
+    def _give(self, thought: str, text: str, chunks: list[Chunk]) -> None:
+        if thought:
+            self._keeper.reasoning(thought)
+            chunks.append(ReasoningDelta(thought))
+        if text:
+            if self._content is not None:
+                self._content.append(text)
+            chunks.append(TextDelta(text))
+
+    def _take_aside(self, frame: Frame) -> None:
+        aside = frame.x_groq
+        if aside is None:
+            return
+        if aside.error:
+            raise self._error_of(aside.error)
+        if self._usage is None:
+            self._usage = aside.usage
+
+    def _take_bare(self, frame: Frame, bare: Bare) -> None:
+        is_error = bare.object == "error" or bare.type == "error" or bool(bare.detail)
+        if is_error or (bare.message and frame.usage is None):
             raise self._error_of(
                 {
-                    "message": frame.message or frame.detail,
-                    "code": frame.code,
-                    "type": frame.type if frame.type != "error" else None,
+                    "message": bare.message or bare.detail,
+                    "code": bare.code,
+                    "type": bare.type if bare.type != "error" else None,
                 }
             )
 
     def _finish_for(self, *, has_calls: bool) -> Finish:
         word = (self._finish or "stop").lower()
         finish = next((end for end, words in _FINISHES if word in words), Finish.STOP)
+        if self._refused:
+            return Finish.CONTENT_FILTER
         if finish in (Finish.STOP, Finish.CALLS):
             return Finish.CALLS if has_calls else Finish.STOP
         return finish
 
 
-class _Mender:
-    """Joins surrogate halves that two frames share; replaces those without a partner."""
-
-    def __init__(self) -> None:
-        self._half = ""
-
-    def mend(self, text: str) -> str:
-        text = self._half + text
-        self._half = ""
-        if "\ud800" <= text[-1] <= "\udbff":
-            self._half, text = text[-1], text[:-1]
-        return _join(text)
-
-    def rest(self) -> str:
-        half, self._half = self._half, ""
-        return "\ufffd" if half else ""
-
-
-def _join(text: str) -> str:
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-
-
 def _joined(call: ToolCall) -> ToolCall:
-    return ToolCall(_join(call.id), _join(call.name), _join(call.arguments))
-
-
-class _Part(Struct):
-    type: str | None = None
-    text: Any = None
-    thinking: Any = None
-    summary: Any = None
-
-
-def _parts(value: Any) -> tuple[str, str]:
-    """Text and reasoning of a content given as a list of typed parts."""
-    text: list[str] = []
-    reasoning: list[str] = []
-    for part in _part_list(value):
-        if part.thinking is not None:
-            thinking = part.thinking
-            reasoning.append(thinking if isinstance(thinking, str) else _parts(thinking)[0])
-        elif isinstance(part.text, str):
-            text.append(part.text)
-    return "".join(text), "".join(reasoning)
-
-
-def _details(value: Any) -> str:
-    texts = (part.text or part.summary for part in _part_list(value))
-    return "".join(text for text in texts if isinstance(text, str))
-
-
-def _part_list(value: Any) -> list[_Part]:
-    try:
-        return msgspec.convert(value, list[_Part])
-    except msgspec.ValidationError:
-        return []
-
-
-class _Details(Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-
-class _Usage(Struct):
-    prompt_tokens: int | None = None
-    completion_tokens: int | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    prompt_cache_hit_tokens: int | None = None
-    prompt_cache_miss_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    prompt_tokens_details: _Details | None = None
-    completion_tokens_details: _Details | None = None
-
-
-def usage_of(raw: Any) -> Usage:
-    """The figures of a usage object; unreadable or all-zero ones count as not given."""
-    try:
-        figures = msgspec.convert(raw if raw is not None else {}, _Usage, strict=False)
-    except msgspec.ValidationError:
-        return Usage(requests=1)
-    inner, outer = figures.prompt_tokens_details, figures.completion_tokens_details
-    prompt = _first(figures.prompt_tokens, figures.input_tokens)
-    completion = _first(figures.completion_tokens, figures.output_tokens)
-    if not prompt and not completion:
-        return Usage(requests=1)
-    hit = _first(
-        figures.prompt_cache_hit_tokens,
-        inner.cached_tokens if inner else None,
-        figures.cached_tokens,
-        figures.cache_read_input_tokens,
-    )
-    miss = figures.prompt_cache_miss_tokens
-    if miss is None and hit is not None and prompt is not None:
-        miss = max(0, prompt - hit)
-    reasoning = _first(outer.reasoning_tokens if outer else None, figures.reasoning_tokens)
-    return Usage(prompt, completion, reasoning, hit, miss, 1)
-
-
-def _first(*figures: int | None) -> int | None:
-    return next((figure for figure in figures if figure is not None), None)
+    return ToolCall(scrub(call.id), scrub(call.name), scrub(call.arguments))

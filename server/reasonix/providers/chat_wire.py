@@ -1,31 +1,29 @@
-"""The JSON of chat completions: what is read from a reply, and how a request is written."""
+"""The JSON of a chat completions reply, as one payload after another brings it."""
 
 import json
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
 
-from reasonix.core.message import AssistantMessage, Message, ToolCall, UserMessage
-from reasonix.core.text import scrub
-from reasonix.core.tool import ToolSpec
-
-# Fields are Any where vendors disagree on the type; chat_reply sorts them out.
+# Fields are Any where vendors disagree on the type; chat_reply sorts them out. gc=False: JSON
+# holds no cycles, and 20,000 frames a reply would keep the collector busy.
 
 
-class FunctionDelta(Struct):
+class FunctionDelta(Struct, gc=False):
     name: str | None = None
     arguments: Any = None
 
 
-class CallDelta(Struct):
+class CallDelta(Struct, gc=False):
     index: int | None = None
     id: str | None = None
+    type: Any = None
     function: FunctionDelta | None = None
+    extra_content: Any = None
 
 
-class Delta(Struct):
+class Delta(Struct, gc=False):
     """A piece of a message, or the whole message of a reply that is not streamed."""
 
     content: Any = None
@@ -36,14 +34,33 @@ class Delta(Struct):
     tool_calls: list[CallDelta] | None = None
 
 
-class Choice(Struct):
+class Choice(Struct, gc=False):
     index: int | None = None
     delta: Delta | None = None
     message: Delta | None = None
     finish_reason: str | None = None
+    usage: Any = None
+    error: Any = None
 
 
-class Frame(Struct):
+class Aside(Struct, gc=False):
+    """What a vendor keeps in an object of its own."""
+
+    usage: Any = None
+    error: Any = None
+
+
+class Bare(Struct):
+    """What a payload without choices may say at its top."""
+
+    object: Any = None
+    message: Any = None
+    detail: Any = None
+    type: Any = None
+    code: Any = None
+
+
+class Frame(Struct, gc=False):
     """One payload of the stream.
 
     `mended` marks a payload that was not valid JSON text as it came: its strings may hold lone
@@ -53,21 +70,25 @@ class Frame(Struct):
     choices: list[Choice] | None = None
     usage: Any = None
     error: Any = None
-    object: Any = None
-    message: Any = None
-    detail: Any = None
-    type: Any = None
-    code: Any = None
+    x_groq: Aside | None = None
     mended: bool = False
 
 
 DONE = b"[DONE]"
 
-_decode = msgspec.json.Decoder(Frame).decode
+decode_frame = msgspec.json.Decoder(Frame).decode
 
 
-def frames(payload: bytes) -> list[Frame | None]:
-    """Decode one payload; None stands for the end mark.
+def bare_of(payload: bytes) -> Bare:
+    """The rest of a payload that has no choices, as far as it can be read."""
+    try:
+        return msgspec.convert(_loose(payload), Bare)
+    except msgspec.MsgspecError:
+        return Bare()
+
+
+def frames(payload: bytes) -> list[tuple[Frame | None, bytes]]:
+    """Decode one payload; None stands for the end mark. Each frame comes with its own bytes.
 
     Invalid UTF-8 becomes U+FFFD and raw control characters are kept, so that one bad byte never
     costs a turn. Servers that forget the blank line between events give several lines here.
@@ -76,16 +97,16 @@ def frames(payload: bytes) -> list[Frame | None]:
         msgspec.MsgspecError: The payload is not JSON, or not a chat completion.
     """
     try:
-        return [_decode(payload)]
+        return [(decode_frame(payload), payload)]
     except RecursionError as error:
         raise msgspec.DecodeError("nested too deeply") from error
     except msgspec.MsgspecError:
         text = payload.strip()
         if text in (DONE, b""):
-            return [None] if text else []
+            return [(None, b"")] if text else []
         lines = payload.split(b"\n")
         try:
-            return [_mended(payload)]
+            return [(_mended(payload), payload)]
         except msgspec.MsgspecError:
             if len(lines) == 1:
                 raise
@@ -93,95 +114,20 @@ def frames(payload: bytes) -> list[Frame | None]:
 
 
 def _mended(payload: bytes) -> Frame:
+    frame = msgspec.convert(_loose(payload), Frame)
+    frame.mended = True
+    return frame
+
+
+def _loose(payload: bytes) -> Any:
     try:
         value: Any = json.loads(payload.decode("utf-8", "replace"), strict=False)
     except ValueError as error:
         raise msgspec.DecodeError(str(error)) from error
     except RecursionError as error:
         raise msgspec.DecodeError("nested too deeply") from error
-    # Google wraps an error in a list.
-    found = msgspec.convert(value, list[Frame] | Frame)
-    frame = found if isinstance(found, Frame) else (found[0] if found else Frame())
-    frame.mended = True
-    return frame
-
-
-class _UserOut(Struct):
-    role: str
-    content: str
-
-
-class _FunctionOut(Struct):
-    name: str
-    arguments: str
-
-
-class _CallOut(Struct):
-    id: str
-    type: str
-    function: _FunctionOut
-
-
-class _AssistantOut(Struct, omit_defaults=True):
-    role: Any
-    content: str | None = None
-    tool_calls: list[_CallOut] | None = None
-
-
-class _ToolOut(Struct):
-    role: str
-    tool_call_id: str
-    name: str
-    content: str
-
-
-_Out: TypeAlias = _UserOut | _AssistantOut | _ToolOut
-
-
-def encode_message(message: Message) -> bytes:
-    """One message of a request. Malformed arguments go back exactly as the model sent them."""
-    try:
-        return msgspec.json.encode(_outgoing(message, _same))
-    except UnicodeEncodeError:
-        return msgspec.json.encode(_outgoing(message, scrub))
-
-
-def encode_system(text: str) -> bytes:
-    """The system message."""
-    return msgspec.json.encode(_UserOut("system", scrub(text)))
-
-
-def encode_tools(tools: tuple[ToolSpec, ...]) -> bytes:
-    """The value of `tools`; the schemas are copied as they are."""
-    return b"[" + b",".join(_encode_tool(spec) for spec in tools) + b"]"
-
-
-def _encode_tool(spec: ToolSpec) -> bytes:
-    name = msgspec.json.encode(spec.name)
-    description = msgspec.json.encode(scrub(spec.description))
-    return b'{"type":"function","function":{"name":%b,"description":%b,"parameters":%b}}' % (
-        name,
-        description,
-        bytes(spec.parameters),
-    )
-
-
-def _same(text: str) -> str:
-    return text
-
-
-def _outgoing(message: Message, clean: Callable[[str], str]) -> _Out:
-    if isinstance(message, UserMessage):
-        return _UserOut("user", clean(message.content))
-    if isinstance(message, AssistantMessage):
-        calls = [_call_out(call, clean) for call in message.calls] or None
-        # Beside calls an empty text is left out: some servers refuse it.
-        content = clean(message.content) if message.content or not calls else None
-        return _AssistantOut("assistant", content, calls)
-    # Some servers refuse a result without a name.
-    return _ToolOut("tool", clean(message.call_id), clean(message.name), clean(message.content))
-
-
-def _call_out(call: ToolCall, clean: Callable[[str], str]) -> _CallOut:
-    function = _FunctionOut(clean(call.name), clean(call.arguments))
-    return _CallOut(clean(call.id), "function", function)
+    if isinstance(value, list):
+        # Google wraps an error in a list.
+        found = cast("list[Any]", value)
+        return found[0] if found else {}
+    return value

@@ -15,21 +15,9 @@ from reasonix.core.error import ContextOverflow, ProviderError, StreamBroken, Un
 from reasonix.core.text import one_line, scrub
 from reasonix.net.redact import redact, redact_url
 from reasonix.providers.endpoint import Endpoint
+from reasonix.providers.overflow import OVERFLOW_CODES, overflow_words
 
 MESSAGE_CHARS = 500
-
-_OVERFLOW = (
-    r"context[_ -]?length|context[_ -]?window|context size|context limit|maximum context"
-    r"|model_max_prompt_tokens|prompt is too long|prompt too long|input is too long"
-    r"|input token count .* exceeds|input tokens? exceeds?|too many (input |prompt )?tokens"
-    r"|maximum prompt length|reduce the length|larger than the maximum .*context"
-    r"|exceeds? the (available|model'?s?) (context|maximum)|max_total_tokens|max_model_len"
-    r"|max_new_tokens.{0,12}must be <="
-    r"|request entity too large|payload too large|(?:range of input length)"
-    r"|上下文(长度|窗口)|输入.{0,6}(过长|超过)"
-)
-"""How vendors say that a request did not fit: OpenAI and its imitators, Anthropic, Gemini, xAI,
-Together, Groq, vLLM, llama.cpp, TGI, DashScope, Zhipu."""
 
 _QUOTA_CODES = frozenset(
     {
@@ -40,12 +28,14 @@ _QUOTA_CODES = frozenset(
         "billing_hard_limit_reached",
         "insufficient_balance",
         "insufficient_credits",
+        "billing_error",
     }
 )
 _QUOTA = (
     r"(quota|usage limit|credits?|balance|spending limit)[^.]{0,60}"
     r"(exceeded|reached|exhausted|reset|insufficient|too low|ran out|run out)"
     r"|(exceeded|insufficient|exhausted|out of|not enough)[^.]{0,40}(quota|credits?|balance)"
+    r"|reached[^.]{0,40}(usage|spending) limit"
     r"|(额度|余额|配额)[^。]{0,20}(不足|用尽|耗尽|超|达到|重置)|(超出|超过)[^。]{0,20}(额度|配额)"
 )
 _RATE = (
@@ -55,6 +45,7 @@ _RATE = (
 _TRANSIENT = frozenset(
     {"server_error", "internal_error", "internal_server_error", "overloaded", "overloaded_error"}
     | {"service_unavailable", "timeout", "rate_limit_exceeded", "rate_limit_error"}
+    | {"api_error", "timeout_error"}
 )
 
 
@@ -124,7 +115,7 @@ def frame_error(endpoint: Endpoint, value: Any) -> ProviderError:
     """
     fault = fault_of(value)
     text = _clean(endpoint, fault.text) or "no reason given"
-    if _says(_OVERFLOW, fault.text):
+    if _is_overflow(fault):
         return ContextOverflow(f"The request does not fit {endpoint.model}: {text}")
     if _is_quota(fault):
         return ProviderError(f"Provider {endpoint.name}: {text}", code="quota")
@@ -144,9 +135,9 @@ def status_error(
     said = f"HTTP {status}: {text}" if text else f"HTTP {status}"
     who = f"Provider {endpoint.name}"
     where = redact_url(url)
-    if status == 413 or (status in (400, 422) and _says(_OVERFLOW, fault.text)):
+    if status == 413 or (status in (400, 422) and _is_overflow(fault)):
         return ContextOverflow(f"The request does not fit {endpoint.model} ({said}).")
-    if status == 402 or (status in (403, 429) and _is_quota(fault)):
+    if status == 402 or (status in (400, 403, 429) and _is_quota(fault)):
         return ProviderError(f"{who} is out of quota or credit ({said}).", code="quota")
     if status in (401, 403):
         return ProviderError(f"{who} refused the key ({said}). {_key_hint(endpoint)}", code="auth")
@@ -235,6 +226,13 @@ def _page_text(body: bytes) -> str:
 def _says(words: str, text: str) -> bool:
     # Compiled at the first failure, not at import: three tables cost as much as all the rest.
     return re.search(words, text, re.IGNORECASE) is not None
+
+
+def _is_overflow(fault: Fault) -> bool:
+    if {fault.code.lower(), fault.type.lower()} & OVERFLOW_CODES:
+        return True
+    # "Rate limit: tokens per minute, reduce the length" is no overflow.
+    return not _says(_RATE, fault.message) and _says(overflow_words(), fault.text)
 
 
 def _is_quota(fault: Fault) -> bool:

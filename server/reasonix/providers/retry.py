@@ -33,9 +33,9 @@ class Schedule(Struct, frozen=True):
 
 
 async def with_retries(
-    attempt: Callable[[], AsyncGenerator[Chunk, None]], schedule: Schedule
+    attempt: Callable[[], AsyncGenerator[list[Chunk], None]], schedule: Schedule
 ) -> AsyncGenerator[Chunk, None]:
-    """Run attempts of one frozen request until one ends.
+    """Run attempts of one frozen request until one ends; they yield chunks in batches.
 
     Failures before a reply (Unavailable) allow TRIES tries in all; a reply that breaks
     (StreamBroken) is replayed REPLAYS times. A Retrying is yielded before each wait; its
@@ -47,9 +47,10 @@ async def with_retries(
     refused = broken = 0
     while True:
         try:
-            async with aclosing(attempt()) as chunks:
-                async for chunk in chunks:
-                    yield chunk
+            async with aclosing(attempt()) as batches:
+                async for chunks in batches:
+                    for chunk in chunks:
+                        yield chunk
             return
         except Unavailable as error:
             refused += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from reasonix.sandbox.monitor import Monitor
 from reasonix.sandbox.roots import Roots
-from reasonix.sandbox.worktree import common_git_dir
+from reasonix.sandbox.worktree import common_git_dir, git_dirs
 
 _PLACES = ("/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin")
 _PROBE_S = 5.0
@@ -135,13 +135,12 @@ class Bubblewrap:
         """What exists of the protected paths, and what holds them kept in place."""
         # A mount point can't be renamed away, so that nothing is put in its place.
         for top in writable:
-            folders = (path for path in (top / ".git", top / ".vscode") if _plain_dir(path))
-            yield from _each("--bind", folders)
-        resolved = (
-            Path(os.path.realpath(path))
-            for path in (*self._roots.protected(), *self.protected(), *self._roots.frozen)
-            if path.exists()
-        )
+            folders = dict.fromkeys((top / ".git", top / ".vscode", *git_dirs(top)))
+            inside = (path for path in folders if _within(path, writable))
+            yield from _each("--bind", filter(_plain_dir, inside))
+        markers = (path for top in writable if (path := top / ".git").is_file())
+        decisive = (*markers, *self._roots.protected(), *self.protected(), *self._roots.frozen)
+        resolved = (Path(os.path.realpath(path)) for path in decisive if path.exists())
         inside = (path for path in resolved if _within(path, writable))
         yield from _each("--ro-bind", dict.fromkeys(inside))
 

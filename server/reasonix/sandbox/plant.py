@@ -6,7 +6,11 @@ from pathlib import Path
 from stat import S_ISDIR
 from typing import TypeAlias
 
-_MOST_ENTRIES = 2000
+_MOST_ENTRIES = 4000
+_MOST_OF_ONE = 1000
+"""So that one crowded folder doesn't hide the others."""
+
+_POINTERS = (".git", ".vscode")
 
 Marks: TypeAlias = dict[Path, tuple[int, ...]]
 """Each file at a protected path and what tells one version of it from another."""
@@ -16,7 +20,7 @@ def marks(paths: Iterable[Path]) -> Marks:
     """Take the marks of files; of directories the marks of the files they hold."""
     found: Marks = {}
     for path in paths:
-        for file in _files(path):
+        for _, file in zip(range(_MOST_OF_ONE), _files(path), strict=False):
             mark = _mark(file)
             if mark is not None:
                 found[file] = mark
@@ -42,6 +46,9 @@ def _mark(path: Path) -> tuple[int, ...] | None:
 
 def _files(path: Path) -> Iterator[Path]:
     yield path
+    if path.name in _POINTERS:
+        # Only whether it leads elsewhere counts: what it holds is listed by itself.
+        return
     for folder, folders, names in os.walk(path):
         here = Path(folder)
         if path.name == ".reasonix" and here == path and "chats" in folders:

@@ -11,11 +11,22 @@ PROJECT_PATHS = (
     ".exrc",
     ".vscode/tasks.json",
     ".vscode/settings.json",
-    ".git/hooks",
-    ".git/config",
-    ".git/config.worktree",
 )
-"""Protected in each write directory; the git paths also within `.git/modules`."""
+"""Protected in each write directory, beside its repository's `nested.git_paths`."""
+
+HOME_PATHS = (
+    "config.toml",
+    ".env",
+    "trust.json",
+    "skills",
+    "commands",
+    "agents",
+    "memory",
+    "REASONIX.md",
+    "AGENTS.md",
+    "CLAUDE.md",
+)
+"""What users keep in the Reasonix home, and may have linked to from there."""
 
 _SINGLE = frozenset({"reasonix.toml", ".mcp.json", ".nvim.lua", ".exrc"})
 _EDITOR = frozenset({"tasks.json", "settings.json"})

@@ -1,18 +1,38 @@
 """The one road for paths: where a session may write, what it may read, what asks first."""
 
+import itertools
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from reasonix.core.error import ConfigError, ToolFault
+from reasonix.sandbox.link import (
+    Inode,
+    files_below,
+    hard_linked,
+    inodes,
+    is_link,
+    led_elsewhere,
+    names_along,
+)
+from reasonix.sandbox.nested import git_paths
 from reasonix.sandbox.protect import (
+    HOME_PATHS,
     PROJECT_PATHS,
     has_chat_folder,
     is_private,
     is_protected,
     name_key,
 )
+from reasonix.sandbox.worktree import git_dirs
 
+_NAME_BYTES = 255
+_PATH_BYTES = 4095
+"""What Linux and macOS take at most."""
+
+_TWIN_FILES = 4000
+_TWINS_S = 1.0
 _DEVICES = tuple(Path(name) for name in ("/proc", "/sys", "/dev"))
 
 
@@ -51,7 +71,13 @@ class Roots:
         apart = [path for path in map(_resolved, private) if not self._home.holds(path)]
         self._state = tuple(_Tree(path) for path in apart)
         self._devices = tuple(_Tree(path) for path in _DEVICES)
-        self._forbidden = tuple(_Tree(_resolved(path)) for path in forbid_read)
+        forbidden = tuple(map(_resolved, forbid_read))
+        keys = _resolved(self.home / ".env")
+        if not self._home.holds(keys):
+            # A key file that the user keeps elsewhere, with a link in its place.
+            forbidden += (keys,)
+        self._forbidden = tuple(map(_Tree, forbidden))
+        self._twins: tuple[float, frozenset[Inode]] | None = None
         self.frozen: tuple[Path, ...] = ()
         self._read_rule: Callable[[Path], str | None] = _no_rule
         self._projects: list[_Tree] = []
@@ -69,20 +95,14 @@ class Roots:
         `~` is not expanded. What does not exist yet is taken as written.
 
         Raises:
-            ToolFault: invalid_arguments for an empty or unusable path; unavailable for a link
-                loop.
+            ToolFault: invalid_arguments for an empty, unusable or too long path; unavailable
+                for a link loop.
         """
-        if not path:
-            raise ToolFault("invalid_arguments", "The path is empty. Give a file or directory.")
-        if "\0" in path:
-            raise ToolFault("invalid_arguments", "The path holds a NUL character.")
-        try:
-            os.fsencode(path)
-        except UnicodeEncodeError as error:
-            text = "The path holds characters that no file name can hold."
-            raise ToolFault("invalid_arguments", text) from error
+        _check(path)
         found = _resolved(self.root / path)
-        if found.is_symlink():
+        if len(os.fsencode(found)) > _PATH_BYTES:
+            raise ToolFault("invalid_arguments", _LONG_PATH)
+        if is_link(found):
             raise ToolFault("unavailable", f"{path} is a symbolic link that leads to itself.")
         return found
 
@@ -96,13 +116,23 @@ class Roots:
         if reason is not None:
             raise ToolFault("denied", f"{self.shown(path)} {reason}. Go on without it.")
 
-    def crossing(self, path: Path) -> str | None:
+    def crossing(self, path: Path, named: str | None = None) -> str | None:
         """Why writing `path` (as `locate` gives it) leaves the boundary.
+
+        Args:
+            named: What `locate` was given. A path that goes through a protected name is
+                protected wherever its links lead.
 
         Returns:
             None inside it; "protected_path" for what decides about later runs, wherever the
             write directory; "outside_roots" for the rest.
         """
+        if named is not None:
+            ways = names_along(f"{self.root}/{named}" if named[:1] != "/" else named)
+            if any(map(self._has_protected_name, ways)):
+                return "protected_path"
+        if self._stands_for_protected(path):
+            return "protected_path"
         if self._temp.holds(path):
             return None
         if self._is_own(path):
@@ -190,9 +220,8 @@ class Roots:
         for tree in self._projects:
             for name in PROJECT_PATHS:
                 yield tree.path / name
-            for module in sorted((tree.path / ".git" / "modules").glob("*")):
-                yield module / "config"
-                yield module / "hooks"
+            for place in git_dirs(tree.path):
+                yield from git_paths(place)
 
     def _unreadable(self, path: Path) -> str | None:
         if any(tree.holds(path) for tree in self._forbidden):
@@ -206,7 +235,51 @@ class Roots:
             return "is Reasonix's own state (keys, sessions)"
         if has_chat_folder(path.parts):
             return "is a chat transcript, which tools don't see"
+        if self._is_secret_twin(path):
+            return "is another name of a file that may not be read"
         return None
+
+    def _has_protected_name(self, path: Path) -> bool:
+        if self._temp.holds(path):
+            return False
+        inside = (tree.parts(path) for tree in self._projects if tree.holds(path))
+        return self._is_own(path) or any(map(is_protected, inside))
+
+    def _stands_for_protected(self, path: Path) -> bool:
+        """Whether a protected path leads here by a link, a `.git` file, or as a hard link."""
+        kept = [self.home / name for name in HOME_PATHS]
+        inside = list(self.protected())
+        led = [*led_elsewhere((*inside, *kept))]
+        for tree in self._projects:
+            plain = (tree.path / ".git",)
+            places = git_dirs(tree.path)
+            if places != plain:
+                led += itertools.chain.from_iterable(map(git_paths, places))
+        if any(_Tree(place).holds(path) for place in led):
+            return True
+        twin = hard_linked(path)
+        if twin is None:
+            return False
+        files = itertools.chain.from_iterable(map(files_below, (*inside, *kept)))
+        return twin in inodes(files, _TWIN_FILES)
+
+    def _is_secret_twin(self, path: Path) -> bool:
+        twin = hard_linked(path)
+        if twin is None:
+            return False
+        if twin == hard_linked(self.home / ".env"):
+            return True
+        now_s = time.monotonic()
+        if self._twins is None or now_s - self._twins[0] > _TWINS_S:
+            # Kept for a moment: a search may find thousands of hard-linked packages.
+            self._twins = now_s, inodes(self._secret_files(), _TWIN_FILES)
+        return twin in self._twins[1]
+
+    def _secret_files(self) -> Iterator[Path]:
+        for tree in self._forbidden:
+            yield from files_below(tree.path)
+        for top in self.hidden():
+            yield from filter(self._private, files_below(top))
 
     def _is_own(self, path: Path) -> bool:
         return self._home.holds(path) or any(tree.holds(path) for tree in self._state)
@@ -254,6 +327,26 @@ def _inode(path: Path) -> tuple[int, int] | None:
 
 def _resolved(path: Path) -> Path:
     return Path(os.path.realpath(path))
+
+
+_LONG_PATH = f"The path is longer than {_PATH_BYTES} bytes, which no system takes."
+
+
+def _check(path: str) -> None:
+    if not path:
+        raise ToolFault("invalid_arguments", "The path is empty. Give a file or directory.")
+    if "\0" in path:
+        raise ToolFault("invalid_arguments", "The path holds a NUL character.")
+    try:
+        raw = os.fsencode(path)
+    except UnicodeEncodeError as error:
+        text = "The path holds characters that no file name can hold."
+        raise ToolFault("invalid_arguments", text) from error
+    if len(raw) > _PATH_BYTES:
+        raise ToolFault("invalid_arguments", _LONG_PATH)
+    if any(len(part) > _NAME_BYTES for part in raw.split(b"/")):
+        text = f"The path holds a name of more than {_NAME_BYTES} bytes. Choose a shorter one."
+        raise ToolFault("invalid_arguments", text)
 
 
 def _is_top(path: Path) -> bool:

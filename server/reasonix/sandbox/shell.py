@@ -1,5 +1,6 @@
 """The shell of a session: which program, confined or not, and what it left behind."""
 
+import asyncio
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePath
@@ -13,7 +14,8 @@ from reasonix.core.limits import SHELL_CAPTURE_BYTES, SHELL_TIMEOUT_S
 from reasonix.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from reasonix.sandbox.environment import shell_environment
 from reasonix.sandbox.monitor import Monitor
-from reasonix.sandbox.plant import marks, planted
+from reasonix.sandbox.nested import Nested
+from reasonix.sandbox.plant import Marks, marks, planted
 from reasonix.sandbox.process import ProcessEnd, run_process
 from reasonix.sandbox.roots import Roots
 
@@ -75,6 +77,7 @@ class Shell:
         self._roots = roots
         self._env = env
         self._secret_names = secret_names
+        self._nested = Nested()
 
     @property
     def confined(self) -> bool:
@@ -104,7 +107,7 @@ class Shell:
         self._make_temp()
         env = shell_environment(self._env, self._secret_names, self._roots.temp, confined=confined)
         argv: list[str] = [*self._program, command]
-        before = marks(self._watched(confined=confined))
+        before = await self._marks(confined=confined)
         monitor = None
         if confined:
             argv, monitor = self._backend.wrap(argv, cwd, env)
@@ -126,10 +129,15 @@ class Shell:
         if monitor is not None and end.exit_code == 1 and not monitor.began:
             text = f"The sandbox could not start ({end.output.strip()}). Nothing was run."
             raise ToolFault("unavailable", text)
-        return replace(end, planted=planted(before, marks(self._watched(confined=confined))))
+        return replace(end, planted=planted(before, await self._marks(confined=confined)))
+
+    async def _marks(self, *, confined: bool) -> Marks:
+        """In a thread: a large workspace takes some 10 ms."""
+        return await asyncio.to_thread(lambda: marks(self._watched(confined=confined)))
 
     def _watched(self, *, confined: bool) -> list[Path]:
         paths = [*self._roots.protected(), *self._backend.protected()]
+        paths += self._nested.find(self._roots.writable())
         if not confined:
             paths += [self._roots.home / name for name in _HOME_FILES]
         return paths

@@ -30,6 +30,7 @@ from reasonix.tools.description import describe
 NAME = "bash"
 
 _TITLE_CHARS = 80
+_NAMED = 20
 _COMMAND_BYTES = 128 * 1024
 """What Linux takes as one argument. No key: the kernel decides."""
 
@@ -114,7 +115,9 @@ def _result(end: ProcessEnd, limit_s: float | None, roots: Roots, *, confined: b
 def _notes(end: ProcessEnd, roots: Roots, *, confined: bool) -> list[str]:
     notes: list[str] = []
     if end.planted:
-        named = ", ".join(roots.shown(path) for path in end.planted)
+        named = ", ".join(roots.shown(path) for path in end.planted[:_NAMED])
+        over = len(end.planted) - _NAMED
+        named += f" and {over} more" if over > 0 else ""
         notes.append(f"[protected files are new or changed, and will not be loaded: {named}]")
     if confined and end.exit_code and "Read-only file system" in end.output:
         notes.append("[the sandbox lets commands write in the workspace and in $TMPDIR only]")

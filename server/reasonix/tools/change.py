@@ -10,6 +10,7 @@ from reasonix.core.ports import Committed, Conflict, FileSystem, Snapshot, Uncon
 from reasonix.core.tool import (
     FileChange,
     FileDiff,
+    LineRange,
     Observed,
     Prepared,
     Preview,
@@ -18,7 +19,7 @@ from reasonix.core.tool import (
     ToolResult,
     call_digest,
 )
-from reasonix.tools.diff import LineDiff, Region, compare, unified
+from reasonix.tools.diff import CONTEXT, SHOWN_LINES, LineDiff, Region, compare, unified
 from reasonix.tools.line import split_lines
 
 
@@ -27,6 +28,7 @@ class Change(NamedTuple):
 
     Attributes:
         base: What it replaces; None makes a new file.
+        whole: The model wrote all of the new text, not only what differs.
         regions: Outside of these the lines are the same; empty where that is not known.
         told: The result's text, made once the change is in place.
         located: Where the call's path leads now.
@@ -39,6 +41,7 @@ class Change(NamedTuple):
     regions: tuple[Region, ...]
     told: Callable[[LineDiff], str]
     located: Callable[[], Path]
+    whole: bool
 
 
 async def prepare_change(
@@ -54,7 +57,29 @@ async def prepare_change(
         return await _commit(files, change, diff, shown_diff)
 
     digest = call_digest(tool, arguments, targets, (), preview)
-    return Prepared(run, targets, preview, digest, title)
+    return Prepared(run, targets, preview, digest, title, _needs(change, diff))
+
+
+def _needs(change: Change, diff: LineDiff) -> tuple[LineRange, ...] | None:
+    """The lines of the base that are replaced; beside an insertion, the line it follows."""
+    if change.base is None:
+        return ()
+    if change.whole:
+        return None
+    total = len(diff.old)
+    ranges = ((r.old_start + 1, r.old_end) for r in diff.regions)
+    return tuple((a, b) if a <= b else (max(b, 1), max(b, 1)) for a, b in ranges if total)
+
+
+def _seen(change: Change, diff: LineDiff, identity: str) -> Observed:
+    total = len(diff.new)
+    if change.whole:
+        return Observed(change.path, identity, ((1, total),) if total else (), total, diff.regions)
+    around = CONTEXT if diff.added <= SHOWN_LINES else 0
+    lines = tuple(
+        (max(r.new_start + 1 - around, 1), min(r.new_end + around, total)) for r in diff.regions
+    )
+    return Observed(change.path, identity, lines, total, diff.regions)
 
 
 def _diff(change: Change) -> tuple[LineDiff, FileDiff]:
@@ -86,7 +111,7 @@ async def _commit(
                 f"{told}\n[{note}]" if note else told,
                 diffs=(shown_diff,),
                 changes=(FileChange(change.shown, status, diff.added, diff.removed),),
-                observed=(Observed(change.path, identity),),
+                observed=(_seen(change, diff, identity),),
             )
 
 

@@ -8,11 +8,11 @@ from reasonix.core.limits import DIFF_BYTES
 from reasonix.core.tool import FileDiff
 from reasonix.tools.line import bare, numbered, visible
 
-_CONTEXT = 3
+CONTEXT = 3
 _COMPARED_LINES = 5_000
 """Above this many lines a block is not searched for what moved: it would cost minutes."""
 
-_WINDOW_LINES = 120
+SHOWN_LINES = 120
 _WINDOW_CHARS = 8_000
 
 
@@ -58,7 +58,7 @@ def unified(shown: str, diff: LineDiff, *, created: bool = False) -> FileDiff:
 def changed_lines(diff: LineDiff) -> str:
     """The new text around each change, numbered; `...` stands for what lies between."""
     parts: list[str] = []
-    room_lines, room_chars = _WINDOW_LINES, _WINDOW_CHARS
+    room_lines, room_chars = SHOWN_LINES, _WINDOW_CHARS
     for group in _groups(diff):
         start, end = _reach(group, len(diff.new))
         shown = numbered(diff.new[start : min(end, start + room_lines)], start + 1)
@@ -112,7 +112,7 @@ def _groups(diff: LineDiff) -> Iterator[list[Region]]:
     """Regions that share their context lines."""
     group: list[Region] = []
     for region in diff.regions:
-        if group and region.old_start - group[-1].old_end > 2 * _CONTEXT:
+        if group and region.old_start - group[-1].old_end > 2 * CONTEXT:
             yield group
             group = []
         group.append(region)
@@ -121,13 +121,13 @@ def _groups(diff: LineDiff) -> Iterator[list[Region]]:
 
 
 def _reach(group: list[Region], count: int) -> tuple[int, int]:
-    return max(0, group[0].new_start - _CONTEXT), min(count, group[-1].new_end + _CONTEXT)
+    return max(0, group[0].new_start - CONTEXT), min(count, group[-1].new_end + CONTEXT)
 
 
 def _hunk(diff: LineDiff, group: list[Region]) -> Iterator[str]:
     new_start, new_end = _reach(group, len(diff.new))
-    old_start = max(0, group[0].old_start - _CONTEXT)
-    old_end = min(len(diff.old), group[-1].old_end + _CONTEXT)
+    old_start = max(0, group[0].old_start - CONTEXT)
+    old_end = min(len(diff.old), group[-1].old_end + CONTEXT)
     yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@\n"
     at = old_start
     for region in group:

@@ -111,16 +111,28 @@ class DiskFileSystem:
                 raise fault_of(error, self._shown(path), "It was not changed") from error
 
     def _load(self, path: Path) -> _Found:
-        """The bytes of one moment: a file that changes while it is read is read again."""
-        shown = self._shown(path)
-        try:
-            for _ in range(_TRIES):
-                found = _load_once(path, shown)
-                if found is not None:
-                    return found
-        except OSError as error:
-            raise fault_of(error, shown, "It was not read") from error
-        raise ToolFault("unavailable", f"{shown} is being written right now. Try again.")
+        return _load(path, self._shown(path))
+
+
+def read_raw(path: Path, shown: str) -> bytes:
+    """The bytes of a regular file, whatever they are. Blocks.
+
+    Raises:
+        ToolFault: not_found or unavailable, as for a text file.
+    """
+    return _load(path, shown).raw
+
+
+def _load(path: Path, shown: str) -> _Found:
+    """The bytes of one moment: a file that changes while it is read is read again."""
+    try:
+        for _ in range(_TRIES):
+            found = _load_once(path, shown)
+            if found is not None:
+                return found
+    except OSError as error:
+        raise fault_of(error, shown, "It was not read") from error
+    raise ToolFault("unavailable", f"{shown} is being written right now. Try again.")
 
 
 def _load_once(path: Path, shown: str) -> _Found | None:

@@ -41,8 +41,6 @@ def edit_file(ports: SessionPorts, roots: Roots) -> Tool:
         async def prepare() -> Prepared:
             base = await _read(ports, path)
             spans, edited = await asyncio.to_thread(_edit, base, args, shown)
-            if edited.text == base.text:
-                raise ToolFault("no_change", f"{shown} holds exactly this text already.")
 
             def told(diff: LineDiff) -> str:
                 return _told(shown, len(spans), diff)
@@ -55,10 +53,11 @@ def edit_file(ports: SessionPorts, roots: Roots) -> Tool:
                 edited.regions,
                 told,
                 lambda: roots.locate(args.path),
+                whole=False,
             )
             return await prepare_change(ports.files, NAME, arguments, title, change)
 
-        return writing(NAME, title, arguments, prepare, path, roots)
+        return writing(NAME, title, arguments, prepare, path, args.path, roots)
 
     spec = tool_spec(NAME, describe(NAME), Effect.WRITE, Args, read_only=False)
     return define(spec, Args, resolve)
@@ -87,18 +86,26 @@ def _edit(base: Snapshot, args: Args, shown: str) -> tuple[list[Span], Edited]:
     spans = find(base, args.old_string, args.new_string)
     if not spans:
         near = nearest_region(base.text, args.old_string)
-        raise ToolFault(
-            "no_match", f"old_string is not in {shown}. {near or 'Nothing in it is like it.'}"
-        )
+        text = f"old_string is not in {shown}. {near or 'Nothing in it is like it.'}"
+        raise _fault("no_match", text, base)
     if len(spans) > 1 and not args.replace_all:
         lines = ", ".join(map(str, lines_of(base.text, spans)[:_LISTED_PLACES]))
         more = ", ..." if len(spans) > _LISTED_PLACES else ""
-        raise ToolFault(
+        raise _fault(
             "ambiguous",
             f"old_string stands {len(spans)} times in {shown}, at lines {lines}{more}. Quote more "
             "of the lines around the one you mean, or set replace_all.",
+            base,
         )
-    return spans, splice(base.text, spans)
+    edited = splice(base.text, spans)
+    if edited.text == base.text:
+        raise _fault("no_change", f"{shown} holds exactly this text already.", base)
+    return spans, edited
+
+
+def _fault(code: str, text: str, base: Snapshot) -> ToolFault:
+    """A fault that lies in this version of the file."""
+    return ToolFault(code, text, {"base": base.identity})
 
 
 def _told(shown: str, count: int, diff: LineDiff) -> str:

@@ -75,9 +75,9 @@ def read_file(ports: SessionPorts, roots: Roots) -> Tool:
 
 
 def _result(snapshot: Snapshot, args: Args, shown: str) -> ToolResult:
-    observed = (Observed(snapshot.path, snapshot.identity),)
     if not snapshot.text:
-        return ToolResult("[empty file]", observed=observed)
+        empty = Observed(snapshot.path, snapshot.identity)
+        return ToolResult("[empty file]", observed=(empty,))
     lines = split_lines(snapshot.text)
     first = max(args.offset, 1)
     if first > len(lines):
@@ -86,6 +86,7 @@ def _result(snapshot: Snapshot, args: Args, shown: str) -> ToolResult:
     window = _window(lines, first, min(args.limit, READ_LINES))
     notes = _notes(snapshot, lines, window)
     body = "\n".join(window.lines)
+    observed = (_seen(snapshot, lines, window),)
     return ToolResult(f"{body}\n[{'; '.join(notes)}]" if notes else body, observed=observed)
 
 
@@ -99,6 +100,22 @@ def _window(lines: list[str], first: int, limit: int) -> _Window:
             break
         shown.append(line)
     return _Window(shown, first, first + len(shown) - 1, len(lines))
+
+
+def _seen(snapshot: Snapshot, lines: list[str], window: _Window) -> Observed:
+    """What was shown; a line that was cut is not known."""
+    whole = [
+        number
+        for number in range(window.first, window.last + 1)
+        if len(bare(lines[number - 1])) <= LINE_CHARS
+    ]
+    ranges: list[tuple[int, int]] = []
+    for number in whole:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    return Observed(snapshot.path, snapshot.identity, tuple(ranges), window.total)
 
 
 def _notes(snapshot: Snapshot, lines: list[str], window: _Window) -> list[str]:

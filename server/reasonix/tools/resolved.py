@@ -1,5 +1,6 @@
 """The two shapes of a file tool's resolved call."""
 
+import os
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -46,9 +47,12 @@ def writing(
     arguments: str,
     prepare: Callable[[], Awaitable[Prepared]],
     path: Path,
+    named: str,
     roots: Roots,
 ) -> Resolved:
     """A call that changes one file; one that is there must have been read.
+
+    named: the path as the call gave it, links not followed.
 
     Raises:
         ToolFault: denied, outside_roots or protected_path, where no approval could allow it.
@@ -66,8 +70,15 @@ def writing(
         arguments=arguments,
         prepare=prepare,
         title=title,
-        subjects=(Subject("path", shown),),
+        subjects=_subjects(path, named, roots),
         targets=(path,),
-        needs_observed=(path,) if path.exists() else (),
-        crossing=roots.crossing(path),
+        needs_observed=(path,) if os.path.lexists(path) else (),
+        crossing=roots.crossing(path, named),
     )
+
+
+def _subjects(path: Path, named: str, roots: Roots) -> tuple[Subject, ...]:
+    """The path, and as it was given where a rule may speak of that name."""
+    given = Path(os.path.normpath(roots.root / named))
+    shown = dict.fromkeys((roots.shown(path), roots.shown(given)))
+    return tuple(Subject("path", name) for name in shown)

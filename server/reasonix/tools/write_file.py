@@ -49,10 +49,12 @@ def write_file(ports: SessionPorts, roots: Roots) -> Tool:
                     return f"Created {shown}: {lines}."
                 return f"Wrote {shown}: {lines}, +{diff.added} -{diff.removed}."
 
-            change = Change(path, shown, base, text, (), told, lambda: roots.locate(args.path))
+            change = Change(
+                path, shown, base, text, (), told, lambda: roots.locate(args.path), whole=True
+            )
             return await prepare_change(ports.files, NAME, arguments, title, change)
 
-        resolved = writing(NAME, title, arguments, prepare, path, roots)
+        resolved = writing(NAME, title, arguments, prepare, path, args.path, roots)
         return resolved
 
     spec = tool_spec(NAME, describe(NAME), Effect.WRITE, Args, read_only=False)

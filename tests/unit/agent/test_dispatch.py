@@ -9,7 +9,7 @@ from fakes.tools import Args, Gauge, Shelf, tool
 from reasonix.core.error import ToolFault
 from reasonix.core.event import Emit, ToolFinished, ToolStarted
 from reasonix.core.limits import RESULT_BYTES
-from reasonix.core.message import ToolMessage
+from reasonix.core.message import Image, ToolMessage
 from reasonix.core.tool import Call, Effect, Prepared, Resolved, ToolResult
 
 
@@ -136,6 +136,22 @@ async def test_a_long_result_is_cut_for_the_model_and_kept_whole():
     assert "session:tool_result" in end.output
 
 
+async def test_images_of_a_result_reach_the_model_and_are_counted_in_the_event():
+    pictures = (Image("image/png", "aGk="), Image(url="https://example.com/a.png"))
+
+    async def show(args: Args, call: Call) -> ToolResult:
+        return ToolResult("two pictures", images=pictures)
+
+    seen = tool("show", run=show)
+    made = engine(ScriptedProvider(calls(("show", '{"text":"x"}')), says("Done.")), [seen])
+    await made.run()
+    (end,) = made.of(ToolFinished)
+    assert (end.output, end.images) == ("two pictures", 2)
+    assert made.provider.requests[1].messages[2] == ToolMessage(
+        "c1", "show", "two pictures", images=pictures
+    )
+
+
 async def test_text_that_no_encoder_takes_is_scrubbed_before_it_reaches_model_or_client():
     async def odd(args: Args, call: Call) -> ToolResult:
         call.progress("\udcff")
@@ -178,6 +194,20 @@ async def test_text_written_in_this_reply_is_no_ground_for_an_edit_in_it():
     await made.run()
     codes = [end.error.code if end.error else "ok" for end in made.of(ToolFinished)]
     assert codes == ["ok", "not_observed", "ok"]
+
+
+async def test_a_bug_while_a_call_is_resolved_ends_that_call_alone():
+    class Broken:
+        spec = tool("broken").spec
+
+        def resolve(self, arguments: str, call: Call, /) -> Resolved:
+            raise OSError("deep inside")
+
+    ends = await results(
+        ("broken", '{"text":"x"}'), ("echo", '{"text":"still"}'), tools=[Broken(), tool("echo")]
+    )
+    assert [end.status for end in ends] == ["error", "ok"]
+    assert "deep inside" not in ends[0].output
 
 
 async def test_a_file_changed_since_it_was_read_is_stale():

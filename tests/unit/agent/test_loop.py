@@ -7,7 +7,7 @@ from fakes.provider import ScriptedProvider, calls, says
 from fakes.tools import Args, tool
 from reasonix.core.error import ContextOverflow, ProviderError, StorageError
 from reasonix.core.event import CompactionRun, MessageFinished, RetryScheduled, ToolFinished
-from reasonix.core.message import AssistantMessage, ToolCall, ToolMessage, UserMessage
+from reasonix.core.message import AssistantMessage, Image, ToolCall, ToolMessage, UserMessage
 from reasonix.core.provider import (
     CallReady,
     Finish,
@@ -127,6 +127,27 @@ async def test_a_full_window_prunes_the_oldest_large_results_and_keeps_the_task(
     assert len(sent[2].content) < 6000
     assert len(sent[4].content) > 20_000
     assert made.provider.requests[-1].lineage != made.provider.requests[-2].lineage
+    (told,) = made.of(CompactionRun)
+    assert told.before > told.after
+
+
+async def test_a_full_window_gives_up_old_images_of_tools_and_says_so():
+    async def show(args: Args, call: Call) -> ToolResult:
+        return ToolResult(args.text, images=(Image("image/png", "aGk="),))
+
+    made = engine(
+        ScriptedProvider(
+            calls(("show", '{"text":"first"}')),
+            calls(("show", '{"text":"second"}')),
+            [ContextOverflow("too long")],
+            says("Fits."),
+        ),
+        [tool("show", run=show)],
+    )
+    assert await made.run("the task") == "Fits."
+    first, second = (m for m in made.provider.requests[-1].messages if isinstance(m, ToolMessage))
+    assert (first.images, len(second.images)) == ((), 1)
+    assert first.content.startswith("first\n[The image that stood here was cut")
     (told,) = made.of(CompactionRun)
     assert told.before > told.after
 

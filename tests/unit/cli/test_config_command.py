@@ -19,6 +19,94 @@ def test_get_shows_the_value_and_its_origin(settings: Settings) -> None:
     assert run(settings, "get", "permissions.preset")[1].out == '"workspace-write"  (default)\n'
 
 
+def test_get_of_a_table_says_which_files_set_something_in_it(settings: Settings) -> None:
+    settings.user(f"[agent]\ntemperature = 0.25\n{PROVIDER}")
+    assert run(settings, "get", "agent")[1].out.endswith("  (user)\n")
+    assert run(settings, "get", "providers")[1].out.endswith("  (user)\n")
+    assert run(settings, "get", "providers.mine")[1].out.endswith("  (user)\n")
+    assert run(settings, "get", "providers.mine.vision")[1].out == "false  (default)\n"
+    assert run(settings, "get", "tools")[1].out.endswith("  (default)\n")
+    settings.project('[agent]\nreasoning_language = "zh"')
+    assert run(settings, "get", "agent")[1].out.endswith("  (user+project)\n")
+
+
+def test_list_shows_just_what_the_files_hold(settings: Settings) -> None:
+    settings.user(
+        'default_model = ""\n[desktop]\nx = 1\n'
+        f"{PROVIDER}vision = false\nprice = {{ input = 0.0028 }}\n"
+        'model_overrides = { "gpt-4.1" = { vision = false } }\n'
+    )
+    _, terminal = run(settings, "list")
+    assert sorted(terminal.out.splitlines()) == sorted(
+        (
+            'default_model = ""  (user)',
+            "desktop.x = 1  (user)",
+            'providers.mine.name = "mine"  (user)',
+            'providers.mine.base_url = "https://api.example.com/v1"  (user)',
+            'providers.mine.model = "large"  (user)',
+            'providers.mine.api_key_env = "MINE_API_KEY"  (user)',
+            "providers.mine.vision = false  (user)",
+            "providers.mine.price.input = 0.0028  (user)",
+            'providers.mine.model_overrides."gpt-4.1".vision = false  (user)',
+        )
+    )
+
+
+def test_list_with_nothing_set_says_what_to_do_and_all_shows_the_defaults(
+    settings: Settings,
+) -> None:
+    _, terminal = run(settings, "list")
+    assert terminal.out == ""
+    assert "`reasonix config list --all`" in terminal.err
+    assert "`reasonix setup`" in terminal.err
+    settings.user(PROVIDER)
+    _, terminal = run(settings, "list", "--all")
+    assert "tools.bash_timeout_seconds = 120  (default)\n" in terminal.out
+    assert 'providers.mine.model = "large"  (user)\n' in terminal.out
+    assert 'providers.mine.kind = "openai"  (default)\n' in terminal.out
+
+
+def test_a_local_set_that_makes_the_project_trusted_says_so_once(settings: Settings) -> None:
+    words = ("set", "--local", "agent.temperature")
+    assert "This project is trusted as it is now." in run(settings, *words, "0.1")[1].out
+    assert "trusted" not in run(settings, *words, "0.2")[1].out
+    assert "trusted" not in run(settings, "set", "agent.temperature", "0.2")[1].out
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("language", "zh", "language doesn't act yet"),
+        ("providers.mine.display_name", "Mine", "providers.mine.display_name doesn't act yet"),
+        ("desktop.x", "1", "desktop.x does nothing in this product"),
+        ("agent.max_steps", "3", "agent.max_steps does nothing any more"),
+        ("permissions.preset", "yolo", "yolo is an old name and means workspace-write"),
+        ("default_model", "larg", "warning: No model is called 'larg'. Nearest: large"),
+    ],
+)
+def test_set_says_what_the_value_does_not_do(
+    key: str, value: str, words: str, settings: Settings
+) -> None:
+    settings.user(PROVIDER)
+    code, terminal = run(settings, "set", key, value)
+    assert code == 0
+    assert words in terminal.err
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("permissions.preset", "read-only"),
+        ("default_model", "mine/large"),
+        ("agent.temperature", "0.5"),
+        ("providers.mine.vision", "true"),
+    ],
+)
+def test_set_says_nothing_of_a_value_that_acts(key: str, value: str, settings: Settings) -> None:
+    settings.user(PROVIDER)
+    assert run(settings, "set", key, value)[1].err == ""
+
+
 def test_get_of_an_unknown_key_names_the_nearest(settings: Settings) -> None:
     with pytest.raises(ConfigError, match=r"No key agent\.temp.*Nearest: agent\.temperature"):
         run(settings, "get", "agent.temprature")

@@ -131,11 +131,47 @@ def test_a_directory_that_was_removed_is_named_as_the_trouble(
     assert ended.err.startswith("error: The current directory no longer exists")
 
 
+def with_streams(redirects: str, *words: str) -> list[str]:
+    return ["/bin/sh", "-c", f'exec "$@" {redirects}', "sh", *ARGV, *words]
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="closing a stream is a shell's doing")
-def test_closed_streams_are_no_reason_to_fail(child_env: dict[str, str], base: Path) -> None:
-    shell = ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", *ARGV, "--help"]
-    done = subprocess.run(shell, env=child_env, cwd=base, check=False, timeout=60)
+def test_closed_input_and_error_streams_are_no_reason_to_fail(
+    child_env: dict[str, str], base: Path
+) -> None:
+    shell = with_streams("<&- 2>&-", "--help")
+    done = subprocess.run(
+        shell, env=child_env, cwd=base, check=False, timeout=60, stdout=subprocess.PIPE
+    )
     assert done.returncode == 0
+    assert b"usage: reasonix" in done.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="closing a stream is a shell's doing")
+def test_an_answer_that_a_closed_stdout_cannot_take_is_said_once(
+    child_env: dict[str, str], base: Path
+) -> None:
+    shell = with_streams(">&-", "--help")
+    done = subprocess.run(
+        shell, env=child_env, cwd=base, check=False, timeout=60, stderr=subprocess.PIPE
+    )
+    assert done.returncode == 1
+    assert done.stderr == b"error: the output could not be written: Bad file descriptor.\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="its file system takes any bytes as a name")
+@pytest.mark.parametrize("words", [("run", "--json", "go"), ("session", "list"), ("trust",)])
+def test_a_directory_whose_name_is_no_text_is_refused(
+    child_env: dict[str, str], base: Path, words: tuple[str, ...]
+) -> None:
+    odd = Path(os.fsdecode(os.fsencode(base) + b"/bad\xff"))
+    odd.mkdir()
+    ended = command(*words, env=child_env, cwd=odd)
+    assert ended.code == 2
+    assert ended.err == (
+        f"error: the name of the directory {base}/bad\\xff is not UTF-8. "
+        "Rename it, or work in another.\n"
+    )
 
 
 def test_a_home_that_is_no_absolute_path_is_a_usage_error(

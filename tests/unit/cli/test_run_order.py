@@ -3,6 +3,7 @@ from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
+import shtab
 
 from reasonix.cli.exit_code import Misuse
 from reasonix.cli.io import CliIo
@@ -55,6 +56,24 @@ def test_flags_may_stand_before_and_after_the_task(base: Path) -> None:
         allowed_tools=("Edit", "Bash(a, b)", "ls"),
         max_steps=7,
     )
+
+
+def test_the_help_shows_one_task_what_stdin_is_for_and_which_parts_can_be_switched_off() -> None:
+    parser = argparse.ArgumentParser(prog="reasonix run", allow_abbrev=False)
+    add_run_arguments(parser)
+    shown = " ".join(parser.format_help().split())
+    assert " [TASK]" in shown
+    assert "[TASK ...]" not in shown
+    assert "stdin is then not read" in shown
+    assert "none, all, or of evidence, compaction (accepted, not built yet: planner" in shown
+
+
+def test_presets_are_offered_for_completion_and_old_names_still_pass() -> None:
+    parser = argparse.ArgumentParser(allow_abbrev=False)
+    add_run_arguments(parser)
+    script = shtab.complete(parser, shell="bash")
+    assert "workspace-write" in script
+    assert parsed("--permission-mode", "yolo").permission_mode == "yolo"
 
 
 def test_the_task_comes_from_stdin_without_an_argument_and_for_a_dash(base: Path) -> None:
@@ -137,3 +156,43 @@ def test_rules_are_parted_outside_parentheses_only() -> None:
         "Edit(src/**)",
         "Read",
     ]
+
+
+@pytest.mark.parametrize("steps", ["-1", "x", "1.5", "²"])
+def test_a_number_of_steps_that_is_none_is_told_in_words(
+    steps: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parsed("--max-steps", steps, "x")
+    told = capsys.readouterr().err
+    assert f"argument --max-steps: {steps!r} is not a number from 1 up, 0 for no limit." in told
+
+
+@pytest.mark.parametrize("title", ["", "  "])
+def test_a_session_without_a_name_is_a_usage_error(base: Path, title: str) -> None:
+    with pytest.raises(Misuse, match="--resume is empty"):
+        order("--resume", title, "x", cwd=base)
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ("wirte_file", "no tool is called wirte_file; did you mean write_file?"),
+        ("Eidt(src/**)", "no tool is called Eidt; did you mean Edit?"),
+        ("zzzz", "no tool is called zzzz; the rule allows nothing."),
+    ],
+)
+def test_a_rule_for_a_tool_that_is_not_there_draws_a_warning(
+    base: Path, rule: str, said: str
+) -> None:
+    io = io_with(b"", base)
+    order_from(parsed("--allowed-tools", rule, "x"), io)
+    io.stderr.seek(0)
+    assert io.stderr.read() == f"warning: --allowed-tools {rule}: {said}\n"
+
+
+def test_rules_for_tools_and_families_that_are_there_draw_none(base: Path) -> None:
+    io = io_with(b"", base)
+    rules = "Bash(make test) Edit TodoWrite mcp__db__query tool_result"
+    order_from(parsed("--allowed-tools", rules, "x"), io)
+    assert io.stderr.tell() == 0

@@ -100,6 +100,30 @@ def test_a_changed_file_shows_its_diff_without_the_header_only() -> None:
     ]
 
 
+def test_a_refusal_is_shown_whole_with_the_way_out_first_and_no_code() -> None:
+    output = (
+        "needs_approval_headless: This command would run without a sandbox. Nobody can be asked "
+        "in this run. To allow it, run with --allowed-tools 'Bash(python3 -m unittest)', "
+        "install bubblewrap (bwrap), or run with --permission-mode danger-full-access."
+        "\n\n[A reminder for the model.]"
+    )
+    events = (bash("1", "make", "make"), finished("1", output, status="denied"))
+    assert shown(events).splitlines()[1:] == [
+        "  ↳ refused. To allow it, run with --allowed-tools 'Bash(python3 -m unittest)',",
+        "    install bubblewrap (bwrap), or run with",
+        "    --permission-mode danger-full-access. This command would run without a",
+        "    sandbox.",
+    ]
+
+
+def test_a_quoted_rule_is_never_broken_and_nothing_is_cut() -> None:
+    rule = f"'Bash(echo {'word ' * 60}end)'"
+    output = (
+        f"needs_approval_headless: No. Nobody can be asked in this run. Run with {rule}, or not."
+    )
+    assert rule in shown([bash("1", "x", "x"), finished("1", output, status="denied")])
+
+
 def test_diffs_can_be_left_out_and_lines_indented() -> None:
     events = (
         MessageFinished("m", "two\nlines", final=False),
@@ -170,7 +194,7 @@ def test_signs_are_plain_where_the_stream_cannot_carry_them() -> None:
         finished("1", "denied: no", status="denied"),
         TodoReplaced((TodoItem("plan", "pending", 0),)),
     )
-    assert shown(events, encoding="ascii") == "* ls\n  -> denied: no\n  [ ] plan\n"
+    assert shown(events, encoding="ascii") == "* ls\n  -> refused. no\n  [ ] plan\n"
 
 
 def test_a_stderr_that_is_gone_stops_nothing(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_show_tells_what_was_said_and_done(
         "a.py +1 -1",
         "+y",
         "bash make",
-        "denied: not here",
+        "refused. not here",
         "Mended.",
         "2 requests",
     )
@@ -153,6 +153,48 @@ def test_show_tells_how_a_turn_failed(
     keep_session(reasonix_home, here, "session-a", "t", [TurnStarted("t", "user"), failed])
     assert main(["session", "show", "session-a"]) == 0
     assert "failed: The key is wrong." in capsys.readouterr().out
+
+
+def test_show_tells_the_whole_of_a_refusal(
+    reasonix_home: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"No. {'word ' * 60}end."
+    refused = ToolFinished(
+        "c1",
+        "denied",
+        f"denied: {words}",
+        truncated=False,
+        duration_ms=1,
+        error=ErrorCode("denied"),
+    )
+    started = ToolStarted("c1", "bash", {}, "bash make", read_only=False)
+    keep_session(reasonix_home, here, "session-a", "t", [started, refused])
+    assert main(["session", "show", "session-a"]) == 0
+    assert f"refused. {words}" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("content", ["", '{"kind":"head', "header"])
+def test_a_session_that_recorded_nothing_is_hidden_and_can_be_deleted(
+    content: str, reasonix_home: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = SessionStore(reasonix_home / "sessions").place(here, "session-a")
+    header = encode(Header(FORMAT, "session-a", str(here), START_MS)) + b"\n"
+    files.log.write_bytes(header if content == "header" else content.encode())
+    assert main(["session", "list"]) == 0
+    assert "session-a" not in capsys.readouterr().out
+    for words in (
+        ["session", "show", "session-a"],
+        ["session", "export", "session-a"],
+        ["run", "--resume", "session-a", "go on"],
+        ["run", "--continue", "go on"],
+        ["run", "--continue", "--copy", "go on"],
+    ):
+        assert main(words) == 1
+        told = capsys.readouterr()
+        assert "Nothing was recorded in the session session-a" in told.err, words
+        assert "`reasonix session delete session-a`" in told.err
+    assert main(["session", "delete", "session-a"]) == 0
+    assert not list(files.log.parent.iterdir())
 
 
 def test_show_as_json_has_the_session_and_every_event(
@@ -236,3 +278,11 @@ def test_sessions_are_reached_with_a_broken_configuration_too(
 def test_an_action_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["session"]) == 2
     assert "ACTION" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "many"])
+def test_a_list_of_no_sessions_is_a_usage_error(
+    limit: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["session", "list", "--limit", limit]) == 2
+    assert f"argument --limit: {limit!r} is not a number from 1 up." in capsys.readouterr().err

@@ -62,11 +62,61 @@ def test_an_override_replaces_what_it_names_for_its_model_only() -> None:
     assert resolve_model(CONFIG, "a").window is None
 
 
+def test_a_model_sees_where_it_its_provider_or_its_override_says_so() -> None:
+    raw = {
+        "name": "p",
+        "models": ["a", "b", "c"],
+        "vision_models": ["a", "b"],
+        "model_overrides": {"b": {"vision": False}, "c": {"vision": True}},
+    }
+    config = msgspec.convert({"providers": [raw]}, Config)
+    assert [resolve_model(config, model).vision for model in "abc"] == [True, False, True]
+    config = msgspec.convert({"providers": [{**raw, "vision": True}]}, Config)
+    assert [resolve_model(config, model).vision for model in "abc"] == [True, False, True]
+    plain = {"providers": [{"name": "p", "models": ["a"]}]}
+    assert not resolve_model(msgspec.convert(plain, Config), "a").vision
+
+
+def test_an_effort_outside_the_list_falls_back_to_its_first() -> None:
+    raw = {
+        "name": "p",
+        "models": ["a", "b", "c"],
+        "default_effort": "high",
+        "supported_efforts": ["max", "low"],
+        "reasoning_protocol": "glm",
+        "model_overrides": {
+            "b": {"supported_efforts": ["high"], "reasoning_protocol": "openai"},
+            "c": {"default_effort": "low"},
+        },
+    }
+    config = msgspec.convert({"providers": [raw]}, Config)
+    choices = [resolve_model(config, model) for model in "abc"]
+    assert [choice.effort for choice in choices] == ["max", "high", "low"]
+    assert [choice.reasoning_protocol for choice in choices] == ["glm", "openai", "glm"]
+
+
 def test_an_unknown_reference_names_the_nearest() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve_model(CONFIG, "b/ona")
     assert caught.value.code == "unknown_model"
     assert "No model is called 'b/ona'. Nearest: b/one" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "named"),
+    [("b/new", "new"), ("new", "new"), ("meta/new", "meta/new"), ("a b", "'a b'")],
+)
+def test_an_unknown_model_names_the_command_that_adds_it(wanted: str, named: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve_model(CONFIG, wanted)
+    assert f"add it: `reasonix setup --model {named}`." in str(caught.value)
+
+
+def test_a_recording_is_not_asked_for_further_models() -> None:
+    entry = {"name": "r", "kind": "replay", "model": "m", "cassette": "c"}
+    with pytest.raises(ConfigError) as caught:
+        resolve_model(msgspec.convert({"providers": [entry]}, Config), "x")
+    assert "reasonix setup" not in str(caught.value)
 
 
 def test_an_unknown_reference_like_nothing_lists_what_there_is() -> None:

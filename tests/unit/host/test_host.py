@@ -11,6 +11,7 @@ from fakes.provider import ScriptedProvider, calls, says
 from fakes.tools import Args, tool
 from reasonix.core.error import ConfigError, ProviderError, ReasonixError, Refused
 from reasonix.core.event import ApprovalRequested, Envelope, ToolStarted, TurnFinished
+from reasonix.core.limits import IDLE_SESSIONS
 from reasonix.core.provider import Usage
 from reasonix.core.tool import Call, Effect, ToolResult
 from reasonix.host.controller import Controller
@@ -374,3 +375,20 @@ async def test_a_cassette_holds_the_figures_of_each_reply(tmp_path: Path):
         path = await host.export(controller.session_id, "cassette")
     ends: list[Any] = [entry.chunks[-1] for entry in read_cassette(path)]
     assert [end.usage for end in ends] == [Usage(10, 2, requests=1)] * 3
+
+
+async def test_idle_sessions_are_closed_when_there_are_too_many_and_taken_up_again(
+    tmp_path: Path,
+):
+    def open_files() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    async with scripted_host(tmp_path, ScriptedProvider(says("Here."))) as host:
+        first = await host.new(ROOT, OPTIONS)
+        before = open_files()
+        for _ in range(3 * IDLE_SESSIONS):
+            await host.new(ROOT, OPTIONS)
+        assert open_files() - before <= 2 * IDLE_SESSIONS + 5
+        again = await host.open(first.session_id)
+        assert (await one_turn(again)).text == "Here."
+        assert len(host.list(None, None, 500, None).sessions) == 3 * IDLE_SESSIONS + 1

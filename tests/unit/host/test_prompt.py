@@ -5,7 +5,7 @@ import pytest
 from reasonix.core.error import ConfigError
 from reasonix.core.limits import INSTRUCTION_BYTES
 from reasonix.host.environment import EnvironmentProbe
-from reasonix.host.instruction import read_instructions
+from reasonix.host.instruction import Bounds, Instructions, read_instructions
 from reasonix.host.prompt import PromptParts, own_text, standard_text, system_text
 
 
@@ -18,6 +18,10 @@ def parts(**changes: object) -> PromptParts:
         "instructions": "",
     }
     return PromptParts(**{**given, **changes})
+
+
+def read(home: Path, root: Path, start: Path) -> Instructions:
+    return read_instructions(Bounds(home, root, (), lambda path: None), start)
 
 
 def test_what_changes_least_comes_first():
@@ -65,7 +69,7 @@ def test_instructions_go_from_the_user_to_the_innermost_folder(tmp_path: Path):
     ):
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    found = read_instructions(home, root, inner)
+    found = read(home, root, inner)
     assert [(f.label, f.text) for f in found.files] == [
         ("user/AGENTS.md", "user"),
         ("workspace/REASONIX.md", "root"),
@@ -80,7 +84,7 @@ def test_instructions_go_from_the_user_to_the_innermost_folder(tmp_path: Path):
 def test_a_text_that_repeats_is_kept_where_it_is_most_specific(tmp_path: Path):
     (tmp_path / "AGENTS.md").write_text("same")
     (tmp_path / "CLAUDE.md").write_text("same")
-    found = read_instructions(tmp_path / "none", tmp_path, tmp_path)
+    found = read(tmp_path / "none", tmp_path, tmp_path)
     assert [f.label for f in found.files] == ["workspace/CLAUDE.md"]
 
 
@@ -88,12 +92,13 @@ def test_instructions_that_cannot_be_used_are_named(tmp_path: Path):
     (tmp_path / "AGENTS.md").write_bytes(b"\xff\xfe bad")
     (tmp_path / "CLAUDE.md").write_text("x" * (INSTRUCTION_BYTES + 1))
     (tmp_path / "REASONIX.md").mkdir()
-    found = read_instructions(tmp_path / "none", tmp_path, tmp_path)
+    found = read(tmp_path / "none", tmp_path, tmp_path)
     assert found.files == ()
-    assert [text.split(" ")[0] for text in found.skipped] == [
-        "workspace/AGENTS.md",
-        "workspace/CLAUDE.md",
-    ]
+    assert found.skipped == (
+        "workspace/REASONIX.md was left out: it is a directory.",
+        "workspace/AGENTS.md was left out: it is not UTF-8 text.",
+        f"workspace/CLAUDE.md was left out: it is over {INSTRUCTION_BYTES} bytes.",
+    )
 
 
 def program(folder: Path, name: str, body: str) -> None:

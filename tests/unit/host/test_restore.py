@@ -80,6 +80,14 @@ def test_a_call_that_had_ended_keeps_its_result():
     assert [e.call_id for e in mending.events if isinstance(e, ToolFinished)] == ["c2"]
 
 
+def test_an_image_that_a_crash_swallowed_is_told_of():
+    ended = ToolFinished("c1", "ok", "a.png: PNG", truncated=False, duration_ms=1, images=1)
+    mending = mend(restore(started(ASKED, C1_STARTED, Began("c1"), ended)))
+    assert mending.messages[0].content == (
+        "a.png: PNG\n[Reasonix stopped before the image was kept; view it again.]"
+    )
+
+
 def test_a_call_id_that_repeats_in_a_later_reply_is_told_apart():
     answered = [C1_STARTED, Began("c1"), C1_ENDED, ToolMessage("c1", "put", "written")]
     again = AssistantMessage("", (ToolCall("c1", "put", "{}"),))

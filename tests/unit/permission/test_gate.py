@@ -1,3 +1,5 @@
+import shlex
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -5,7 +7,8 @@ from typing import Any
 import pytest
 
 from fakes.sandbox import roots_in
-from reasonix.config.schema import PermissionsConfig
+from reasonix.cli.order import split_rules
+from reasonix.config.schema import PermissionsConfig, Preset
 from reasonix.core.approval import Answer, ApprovalDraft, Verdict
 from reasonix.core.error import ToolFault
 from reasonix.core.event import Emit, Event
@@ -223,6 +226,55 @@ async def test_the_project_is_offered_for_a_directory_and_only_where_it_may_be_s
     assert await ask(roots, made, write(roots, "../other/b")) == []
     (draft,) = await ask(roots, made, shell("make"), store=stored.append)
     assert "allow_project" not in [choice.id for choice in draft.choices]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -m unittest",
+        "make test",
+        "cd a && make | tail -3",
+        "echo 'it is' \"$HOME\"",
+        "a  b",
+        "grep -c 'a, b' file",
+    ],
+)
+@pytest.mark.parametrize("preset", ["workspace-write", "read-only"])
+async def test_the_way_out_names_the_flag_with_a_rule_that_allows_just_that(
+    command: str, preset: Preset, roots: Roots
+) -> None:
+    (draft,) = await ask(roots, policy(roots, preset=preset), shell(command))
+    words = shlex.split(draft.unasked_hint)
+    given = words[words.index("--allowed-tools") + 1].removesuffix(",")
+    assert given == f"Bash({command})"
+    rules = split_rules(given)
+    made = Policy(PermissionsConfig(preset=preset), roots, allowed_tools=rules)
+    assert made.decide(shell(command)).verdict == "allow"
+    assert made.decide(shell(f"{command} x")).verdict == "ask"
+
+
+@pytest.mark.parametrize("command", ["ls *.py", "python3 -c 'print(1)'", 'echo "it\'s" (', "x *"])
+async def test_a_command_that_no_flag_can_name_goes_into_the_configuration(
+    command: str, roots: Roots
+) -> None:
+    (draft,) = await ask(roots, policy(roots), shell(command))
+    assert "--allowed-tools" not in draft.unasked_hint
+    text = draft.unasked_hint.removeprefix("To allow it, add ")
+    rule = tomllib.loads(f"a = {text.partition(' to [permissions].allow')[0]}")["a"]
+    assert policy(roots, allow=(rule,)).decide(shell(command)).verdict == "allow"
+
+
+async def test_the_way_out_of_a_write_under_read_only_is_a_rule_too(roots: Roots) -> None:
+    (draft,) = await ask(roots, policy(roots, preset="read-only"), write(roots, "src/a b/c"))
+    words = shlex.split(draft.unasked_hint)
+    given = words[words.index("--allowed-tools") + 1].removesuffix(",")
+    made = Policy(PermissionsConfig(preset="read-only"), roots, allowed_tools=split_rules(given))
+    assert made.decide(write(roots, "src/a b/c")).verdict == "allow"
+
+
+async def test_a_directory_with_a_space_is_quoted_in_the_way_out(roots: Roots, base: Path) -> None:
+    (draft,) = await ask(roots, policy(roots), write(roots, "../other one/a"))
+    assert f"--add-dir '{base}/other one'" in draft.unasked_hint
 
 
 async def test_titles_are_unique(roots: Roots) -> None:

@@ -3,9 +3,10 @@ from pathlib import Path
 import pytest
 
 from fakes.sandbox import roots_in
+from fakes.workbench import Workbench
 from reasonix.core.error import ConfigError
 from reasonix.core.tool import Subject
-from reasonix.permission.rule import Form, Matcher, parse_rule
+from reasonix.permission.rule import Form, Matcher, parse_rule, unknown_tool
 from reasonix.sandbox.roots import Roots
 
 
@@ -227,3 +228,23 @@ def test_a_domain_matches_the_host_alone(matcher: Matcher) -> None:
         assert matcher.permits(rule, "web_fetch", (Subject("url", url),))
     for url in ("https://example.com.evil.org/", "https://evil.org/example.com"):
         assert not matcher.permits(rule, "web_fetch", (Subject("url", url),))
+
+
+def test_every_built_in_tool_may_be_named_in_a_rule(base: Path) -> None:
+    names = [*Workbench(base).tools, "bash", "use_capability"]
+    assert [unknown_tool(name) for name in names] == [None] * len(names)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name"),
+    [
+        ("wirte_file", "wirte_file"),
+        ("Eidt(src/**)", "Eidt"),
+        ("mcp__server__tool", None),
+        ("TodoWrite", None),
+        ("Bash(x)", None),
+        ("(nothing)", None),
+    ],
+)
+def test_a_tool_that_is_not_there_is_known_by_its_rule(rule: str, name: str | None) -> None:
+    assert unknown_tool(rule) == name

@@ -7,12 +7,12 @@ import pytest
 from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolParam
 from pydantic import TypeAdapter
 
-from fakes.endpoint import PREFIX, ask, chatting, request_of
+from fakes.endpoint import PREFIX, ask, chatting, endpoint_at, request_of
 from fakes.model_server import text_reply
 from reasonix.core.message import AssistantMessage, Message, ToolCall, ToolMessage, UserMessage
 from reasonix.core.provider import Prefix, Request
 from reasonix.core.tool import Effect, ToolSpec
-from reasonix.providers.chat_body import ChatBodies, ChatOptions
+from reasonix.providers.chat_body import ChatBodies
 
 SCHEMA = b'{"type":"object", "properties":{"path":{"type":"string"}}}'
 SPEC = ToolSpec("read_file", "Reads.", msgspec.Raw(SCHEMA), Effect.READ, read_only=True)
@@ -29,9 +29,8 @@ def transcript(steps: int) -> list[Message]:
     return messages
 
 
-def bodies(limit_field: str = "max_tokens", **options: object) -> ChatBodies:
-    plain = {"temperature": None, "max_output_tokens": None, "effort": None, "extra_body": {}}
-    return ChatBodies("m", limit_field, ChatOptions(**{**plain, **options}))
+def bodies(base_url: str = "http://127.0.0.1:1/v1", **more: object) -> ChatBodies:
+    return ChatBodies(endpoint_at(base_url, **more))
 
 
 def prefix_of(body: bytes) -> bytes:

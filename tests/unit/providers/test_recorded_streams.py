@@ -20,6 +20,13 @@ RECORDED = [
     if (recorded := json.loads(path.read_text(encoding="utf-8")))["kind"] == "openai"
 ]
 
+VENDORS = {
+    "api.deepseek.com": "deepseek",
+    "api.z.ai": "glm",
+    "api.mistral.ai": "mistral",
+    "openrouter.ai": "openrouter",
+}
+
 
 @dataclass
 class Reading:
@@ -27,6 +34,8 @@ class Reading:
     reasoning: str = ""
     prompt: int | None = None
     completion: int | None = None
+    cached: int | None = None
+    thought: int | None = None
     error: str = ""
     finish: str = ""
 
@@ -42,6 +51,10 @@ def read_plainly(recorded: str) -> tuple[Reading, dict[int, list[str]]]:
         usage = value.get("usage") or {}
         found.prompt = usage.get("prompt_tokens", found.prompt)
         found.completion = usage.get("completion_tokens", found.completion)
+        prompt_details = usage.get("prompt_tokens_details") or {}
+        found.cached = prompt_details.get("cached_tokens", found.cached)
+        completion_details = usage.get("completion_tokens_details") or {}
+        found.thought = completion_details.get("reasoning_tokens", found.thought)
         for choice in value.get("choices") or []:
             found.finish = choice.get("finish_reason") or found.finish
             read_delta(choice["delta"], found, calls)
@@ -87,10 +100,23 @@ async def test_a_recorded_stream_reads_the_same_both_ways(
     ]
     end = told.chunks[-1]
     assert isinstance(end, StreamEnd)
-    assert (end.usage.prompt_tokens, end.usage.completion_tokens) == (
-        wanted.prompt,
-        wanted.completion,
-    )
+    usage = end.usage
+    assert (usage.prompt_tokens, usage.completion_tokens) == (wanted.prompt, wanted.completion)
+    assert (usage.cache_hit_tokens, usage.reasoning_tokens) == (wanted.cached, wanted.thought)
     endings = {"length": Finish.LENGTH, "content_filter": Finish.CONTENT_FILTER}
     usual = Finish.CALLS if calls else Finish.STOP
     assert end.finish == endings.get(wanted.finish, usual)
+
+
+@pytest.mark.skipif(not RECORDED, reason="the recorded streams are not beside this checkout")
+@pytest.mark.parametrize("recorded", RECORDED, ids=lambda recorded: recorded["id"])
+async def test_any_cutting_of_a_recorded_stream_gives_the_very_same_chunks(
+    recorded: dict[str, Any],
+) -> None:
+    # At its own host the stream is read with that vendor's rules.
+    more = {"model": recorded["model"], "reasoning_protocol": VENDORS.get(recorded["host"], "")}
+    told = []
+    for size in (1, 7, 0):
+        async with chatting(Reply(cut_up(recorded["sse"].encode(), size)), **more) as (one, _):
+            told.append((await ask(one)).chunks)
+    assert told[0] == told[1] == told[2]

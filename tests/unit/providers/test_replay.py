@@ -177,9 +177,11 @@ def test_a_file_that_is_no_cassette_is_a_config_error(
     ("more", "words"),
     [
         ({"kind": "replay"}, "needs cassette"),
-        ({"kind": "anthropic"}, '"anthropic" is not built yet; use one of: openai, replay'),
+        ({"kind": "smoke"}, "use one of: openai, anthropic, responses, replay."),
         ({"kind": "opnai"}, 'did you mean "openai"?'),
         ({"kind": "openai"}, "needs a network client"),
+        ({"kind": "anthropic"}, "needs a network client"),
+        ({"kind": "responses"}, "needs a network client"),
     ],
 )
 def test_a_kind_that_cannot_be_made_is_a_config_error(more: dict[str, str], words: str) -> None:

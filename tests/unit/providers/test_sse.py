@@ -7,9 +7,9 @@ from reasonix.core.error import ProviderError
 from reasonix.providers.sse import SseSplitter
 
 
-def split(data: bytes, size: int = 0) -> list[bytes]:
+def split(data: bytes, size: int = 0) -> list[tuple[bytes, str]]:
     splitter = SseSplitter()
-    found = [payload for piece in cut_up(data, size) for payload in splitter.feed(piece)]
+    found = [event for piece in cut_up(data, size) for event in splitter.feed(piece)]
     return found + splitter.flush()
 
 
@@ -20,34 +20,36 @@ PIECES = st.sampled_from((*FIELDS, *ENDS))
 
 @given(st.lists(PIECES, max_size=30).map(b"".join), st.integers(1, 9))
 @example(b"data: x\r\ndata: y\r\n\r\n", 1)
-def test_any_cutting_gives_the_same_payloads(data: bytes, size: int) -> None:
+def test_any_cutting_gives_the_same_events(data: bytes, size: int) -> None:
     assert split(data, size) == split(data)
 
 
-def by_the_rules(data: bytes) -> list[bytes]:
+def by_the_rules(data: bytes) -> list[tuple[bytes, str]]:
     """A second reading, from the text of the standard; the open event counts as ended."""
     text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    payloads, parts = [], []
+    events, parts, event = [], [], ""
     for line in [*text.split(b"\n"), b""]:
         name, _, value = line.partition(b":")
         if not line:
             if b"\n".join(parts):
-                payloads.append(b"\n".join(parts))
-            parts = []
+                events.append((b"\n".join(parts), event))
+            parts, event = [], ""
+        elif name == b"event":
+            event = value.strip().decode("utf-8", "replace")
         elif name == b"data":
             parts.append(value.removeprefix(b" "))
-    return payloads
+    return events
 
 
 @given(st.lists(PIECES, max_size=30).map(b"".join))
-def test_payloads_are_those_of_the_rules(data: bytes) -> None:
+def test_events_are_those_of_the_rules(data: bytes) -> None:
     assert split(data) == by_the_rules(data)
 
 
 def test_a_payload_comes_out_as_soon_as_its_blank_line_is_in() -> None:
     splitter = SseSplitter()
-    assert splitter.feed(b"data: a\r\n\r") == [b"a"]
-    assert splitter.feed(b"\ndata: b\n\n") == [b"b"]
+    assert splitter.feed(b"event: ping\r\ndata: a\r\n\r") == [(b"a", "ping")]
+    assert splitter.feed(b"\ndata: b\n\n") == [(b"b", "")]
 
 
 def test_an_event_without_end_is_given_up_at_the_limit() -> None:

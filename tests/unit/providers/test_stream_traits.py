@@ -223,7 +223,95 @@ TRAITS = (
         ),
         reasoning="hm",
     ),
-    Trait("a refusal is text", deltas({"content": None, "refusal": "hello"}, end=STOP)),
+    Trait(
+        "a refusal is text that ends in a filter",
+        deltas({"content": None, "refusal": "hel"}, {"refusal": "lo"}, end=STOP),
+        finish=Finish.CONTENT_FILTER,
+    ),
+    Trait(
+        "a thought between tags",
+        deltas({"content": "<thi"}, {"content": "nk>h"}, {"content": "m</think>hello"}, end=STOP),
+        reasoning="hm",
+    ),
+    Trait(
+        "a tag in the middle is text",
+        deltas({"content": "see <think>"}, {"content": "x</think>"}, end=STOP),
+        "see <think>x</think>",
+    ),
+    Trait(
+        "tools that the vendor ran itself, with their results and sources",
+        sse(
+            frame({"executed_tools": [{"index": 0, "type": "search", "arguments": "{}"}]}),
+            frame({"content": "hel", "annotations": [{"type": "url_citation", "url": "x"}]}),
+            frame({"content": "lo", "executed_tools": [{"index": 0, "output": "found"}]}),
+            {"choices": [], "web_search": [{"title": "x"}]},
+        )
+        + STOP,
+    ),
+    Trait(
+        "calls that the vendor answers itself",
+        sse(
+            frame(
+                {
+                    "tool_calls": [
+                        {"index": 0, "id": "w", "type": "web_search", "web_search": {"q": "x"}}
+                    ]
+                }
+            ),
+            frame({"content": "hello"}),
+        )
+        + STOP,
+    ),
+    Trait(
+        "finish reasons that repeat",
+        sse(
+            frame({"content": "hel"}),
+            frame({"content": "lo"}, "stop"),
+            frame({}, "stop", usage=COUNTS),
+            frame({}, "stop"),
+            "[DONE]",
+        ),
+        usage=COUNTED,
+    ),
+    Trait(
+        "empty texts and empty lists",
+        deltas(
+            {"content": "", "tool_calls": [], "reasoning_content": "", "refusal": ""},
+            {"content": "hello", "reasoning_details": []},
+            end=STOP,
+        ),
+    ),
+    Trait(
+        "text that goes on after calls",
+        sse(
+            frame({"content": "hel"}),
+            frame(call_delta(0, '{"n":1}', id="a", name="read")),
+            frame({"content": "lo"}),
+        )
+        + CALLS,
+        calls=(A,),
+        finish=Finish.CALLS,
+    ),
+    Trait(
+        "content parts of a whole document",
+        json.dumps(
+            {
+                "choices": [
+                    {
+                        "finish_reason": "stop",
+                        "message": {
+                            "content": [
+                                {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                                {"type": "text", "text": "hello"},
+                            ]
+                        },
+                    }
+                ]
+            }
+        ).encode(),
+        reasoning="hm",
+        content_type="application/json",
+    ),
     Trait(
         "another word for length",
         sse(frame({"content": "hello"}), frame({}, "model_length"), "[DONE]"),

@@ -30,6 +30,7 @@ CONTRACT = {
         },
     ),
     "todo_write": (True, Effect.SESSION, {"todos": True}),
+    "view_image": (True, Effect.READ, {"path": True}),
 }
 
 

@@ -41,7 +41,7 @@ async def test_an_edit_shows_the_changed_lines_and_reports_the_change(bench: Wor
     )
     identity = await bench.files.identity(path)
     assert identity is not None
-    assert result.observed == (Observed(path, identity),)
+    assert result.observed == (Observed(path, identity, ((3, 6),), 6, ((5, 6, 5, 6),)),)
 
 
 async def test_what_was_not_read_is_not_edited_and_not_told(bench: Workbench) -> None:
@@ -79,6 +79,8 @@ async def test_a_rename_all_over_a_long_file_counts_just_the_lines_it_changed(
     bench: Workbench,
 ) -> None:
     bench.put("a.py", "name\r\nb\r\nc\r\n" * 4000)
+    for offset in range(1, 12001, 2000):
+        await bench.call("read_file", path="a.py", offset=offset)
     content = await edit(bench, "name\nb", "other\nb", replace_all=True)
     assert content.startswith("Edited a.py: 4000 replacements, +4000 -4000.")
 

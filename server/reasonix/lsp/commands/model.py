@@ -13,7 +13,9 @@ async def list_models(context: Context, params: NoParams) -> ModelListResult:
     root = folders[0] if folders else context.engine.paths.home
     config = context.engine.config_for(root).config
     default = _default(config)
-    return ModelListResult(tuple(_model(config, ref, default) for ref in model_refs(config)))
+    return ModelListResult(
+        tuple(_model(context, config, ref, default) for ref in model_refs(config))
+    )
 
 
 def _default(config: Config) -> str | None:
@@ -24,14 +26,14 @@ def _default(config: Config) -> str | None:
         return None
 
 
-def _model(config: Config, ref: str, default: str | None) -> ModelRecord:
+def _model(context: Context, config: Config, ref: str, default: str | None) -> ModelRecord:
     choice = resolve_model(config, ref)
     return ModelRecord(
         ref,
         choice.model,
-        choice.efforts,
+        context.engine.efforts(choice, config),
         ref == default,
-        choice.model in choice.provider.vision_models,
+        choice.vision,
         choice.window,
     )
 
