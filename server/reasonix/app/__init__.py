@@ -1,5 +1,6 @@
 """The composition root: config in, a wired host out. The only package that knows everyone."""
 
+import gc
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -25,6 +26,8 @@ async def open_app(launch: Launch) -> AsyncGenerator[App, None]:
     def opener(publish: Sink, approvals: Approvals) -> Opener:
         return Opener(app.store, Engines(app), publish, approvals, app.clock, app.ids)
 
+    # What is loaded by now stays to the end: no collection need walk it again.
+    gc.freeze()
     try:
         async with open_host(HostParts(app.store, opener, app.clock, app.ids)) as host:
             app.host = host

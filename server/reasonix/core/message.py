@@ -1,4 +1,8 @@
-"""The transcript vocabulary: what the model was told, said, and asked for."""
+"""The transcript vocabulary: what the model was told, said, and asked for.
+
+Messages are left out of garbage collection (gc=False): they can hold no cycle, and a long
+session would otherwise be walked again and again.
+"""
 
 from typing import TypeAlias
 
@@ -7,7 +11,7 @@ import msgspec
 from reasonix.core.record import Record
 
 
-class ToolCall(Record, frozen=True):
+class ToolCall(Record, frozen=True, gc=False):
     """One tool call, with its arguments kept as the JSON text the model wrote."""
 
     id: str
@@ -40,19 +44,19 @@ class Replay(Record, frozen=True):
     items: msgspec.Raw
 
 
-class UserMessage(Record, frozen=True, tag="user", tag_field="role"):
+class UserMessage(Record, frozen=True, gc=False, tag="user", tag_field="role"):
     content: str
     images: tuple[Image, ...] = ()
 
 
-class AssistantMessage(Record, frozen=True, tag="assistant", tag_field="role"):
+class AssistantMessage(Record, frozen=True, gc=False, tag="assistant", tag_field="role"):
     content: str
     calls: tuple[ToolCall, ...] = ()
     reasoning: str | None = None
     replay: Replay | None = None
 
 
-class ToolMessage(Record, frozen=True, tag="tool", tag_field="role"):
+class ToolMessage(Record, frozen=True, gc=False, tag="tool", tag_field="role"):
     """The answer to one call, exactly as the model reads it."""
 
     call_id: str

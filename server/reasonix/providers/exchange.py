@@ -100,6 +100,7 @@ class Exchange:
                 "Accept-Encoding": "identity",
             }
         )
+        self._target: httpx.URL | None = None
         self._timeout = httpx.Timeout(idle_s, connect=min(CONNECT_S, idle_s))
 
     def replies(
@@ -141,8 +142,15 @@ class Exchange:
 
     async def _send(self, body: bytes) -> httpx.Response:
         try:
-            request = self._client.build_request(
-                "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
+            if self._target is None:
+                self._target = httpx.URL(self._url)
+            # Not the client's own builder: it reads the address and merges headers every time.
+            request = httpx.Request(
+                "POST",
+                self._target,
+                content=body,
+                headers=self._headers,
+                extensions={"timeout": self._timeout.as_dict()},
             )
             return await self._client.send(request, stream=True)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
