@@ -90,10 +90,6 @@ class _RoutedTransport(httpx.AsyncBaseTransport):
             return httpx.AsyncHTTPTransport(
                 verify=verify, trust_env=False, limits=_LIMITS, proxy=chosen
             )
-        except ImportError as error:
-            raise ConfigError(
-                f"The proxy {redact_url(proxy)} needs SOCKS support: pip install 'httpx[socks]'."
-            ) from error
         except (ValueError, httpx.InvalidURL) as error:
             raise ConfigError(f"The proxy address {redact_url(proxy)} is not usable.") from error
 

@@ -1,6 +1,7 @@
 import asyncio
 import ssl
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -111,13 +112,49 @@ async def test_the_environment_of_the_process_counts_only_where_none_is_given(
                 assert isinstance((await ask(provider)).error, Unavailable)
 
 
-async def test_a_socks_proxy_without_its_package_says_what_to_install() -> None:
-    network = NetworkConfig(proxy_mode="custom", proxy_url="socks5://u:pw@127.0.0.1:1")
-    async with make_client(network) as client:
-        with pytest.raises(ConfigError) as caught:
-            await client.get("http://model.invalid/")
-    assert "httpx[socks]" in str(caught.value)
-    assert "pw" not in str(caught.value)
+async def socks_proxy(asked: list[bytes], port: int) -> asyncio.Server:
+    """A SOCKS 5 proxy (RFC 1928, RFC 1929) that leads every name to `port` of this machine."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        methods = (await reader.readexactly(2))[1]
+        await reader.readexactly(methods)
+        writer.write(b"\x05\x02")
+        name = await reader.readexactly((await reader.readexactly(2))[1])
+        password = await reader.readexactly((await reader.readexactly(1))[0])
+        writer.write(b"\x01\x00")
+        host = await reader.readexactly((await reader.readexactly(5))[4])
+        await reader.readexactly(2)
+        asked.append(b"%b:%b@%b" % (name, password, host))
+        writer.write(b"\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00")
+        inner, outer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pour(reader, outer))
+            group.create_task(pour(inner, writer))
+
+    return await asyncio.start_server(serve, "127.0.0.1", 0)
+
+
+async def pour(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await source.read(65536):
+            target.write(data)
+            await target.drain()
+    target.close()
+
+
+@pytest.mark.parametrize("kind", ["socks5", "socks5h"])
+async def test_a_request_really_goes_through_a_socks_proxy(kind: str) -> None:
+    asked: list[bytes] = []
+    async with ModelServer(text_reply("by socks")) as model:
+        proxy = await socks_proxy(asked, model.port)
+        port = proxy.sockets[0].getsockname()[1]
+        network = NetworkConfig(proxy_mode="custom", proxy_url=f"{kind}://u:pw@127.0.0.1:{port}")
+        async with make_client(network) as client:
+            endpoint = endpoint_at("http://model.invalid/v1")
+            told = await ask(openai_chat(endpoint, client, FixedClock()))
+        proxy.close()
+    assert told.text == "by socks"
+    assert asked == [b"u:pw@model.invalid"]
 
 
 async def test_redirects_are_not_followed() -> None:
