@@ -36,6 +36,8 @@ CUT_SHORT = (
     "shorter calls, one at a time."
 )
 
+FILTERED = "cancelled: The provider's filter ended this reply, so this call did not run."
+
 
 class Dispatcher(Struct, frozen=True):
     """Runs the calls of one reply.

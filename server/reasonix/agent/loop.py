@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from reasonix.agent.ask import Reply, ask
-from reasonix.agent.dispatch import CUT_SHORT, INTERRUPTED, Dispatcher
+from reasonix.agent.dispatch import CUT_SHORT, FILTERED, INTERRUPTED, Dispatcher
 from reasonix.agent.session import Session
 from reasonix.core.error import ContextOverflow, ProviderError
 from reasonix.core.event import CompactionRun, ContextFill, Emit, UsageCounted
@@ -50,6 +50,8 @@ class Agent(Struct, eq=False):
                     return _final_text(reply)
                 cut_short = cut_short + 1 if reply.finish is Finish.LENGTH else 0
                 await self._run_calls(reply, emit)
+                if reply.finish is Finish.CONTENT_FILTER:
+                    return _final_text(reply)
                 self._count(reply, await self.journal.sync(), emit)
                 if cut_short == 2:
                     raise ProviderError("Two replies in a row were cut off by length.", "length")
@@ -76,7 +78,8 @@ class Agent(Struct, eq=False):
             reply = await ask(self.provider, request, self.ids.new("message"), emit)
             self.dispatcher.counters.add("retries", reply.retries)
             self.usage = self.usage.plus(reply.usage)
-            if reply.message.content or reply.calls or reply.finish is not Finish.STOP:
+            said = bool(reply.message.content.strip())
+            if said or reply.calls or reply.finish is not Finish.STOP:
                 break
         else:
             raise ProviderError("The model sent an empty reply, twice.", "empty_reply")
@@ -90,9 +93,10 @@ class Agent(Struct, eq=False):
     async def _run_calls(self, reply: Reply, emit: Emit) -> None:
         answers: dict[str, ToolMessage] = {}
         try:
-            if reply.finish is Finish.LENGTH:
+            text = _NOT_RUN.get(reply.finish)
+            if text is not None:
                 for call in reply.calls:
-                    self.dispatcher.skip(call, CUT_SHORT, emit, answers)
+                    self.dispatcher.skip(call, text, emit, answers)
             else:
                 await self.dispatcher.run(reply.calls, emit, answers)
         finally:
@@ -103,6 +107,10 @@ class Agent(Struct, eq=False):
     def _count(self, reply: Reply, durable_seq: int, emit: Emit) -> None:
         fill = ContextFill(reply.usage.prompt_tokens, self.provider.window)
         emit(UsageCounted(self.usage, fill, durable_seq))
+
+
+_NOT_RUN = {Finish.LENGTH: CUT_SHORT, Finish.CONTENT_FILTER: FILTERED}
+"""Replies that the provider broke off: what their calls were to do is not known whole."""
 
 
 def _final_text(reply: Reply) -> str:

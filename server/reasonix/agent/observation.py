@@ -136,7 +136,8 @@ def _short_fault(name: str, left: Coverage, *, whole: bool) -> ToolFault:
     return ToolFault(
         "not_observed",
         f"{lines[0].upper()}{lines[1:]} of {name} were not read before this reply. Read them "
-        "with read_file, then send the change again.",
+        "with read_file, then send the change again. A line that read_file shows cut doesn't "
+        "count: change such a line with bash.",
     )
 
 

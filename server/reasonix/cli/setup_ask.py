@@ -61,8 +61,10 @@ def piped_key(io: CliIo) -> str:
 
 def _checked(text: str) -> str:
     key = text.strip()
-    if key and not key.isprintable():
-        raise ConfigError("The key must be one line of printable text. Nothing was written.")
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise ConfigError(
+            "The key must be one line of printable ASCII text without blanks. Nothing was written."
+        )
     return key
 
 

@@ -42,6 +42,10 @@ _RATE = (
     r"rate[_ -]?limit|too many requests|per (minute|second|day)|\b(tpm|rpm|rpd|qps)\b"
     r"|tokens_per_min|请求过于频繁|速率"
 )
+_KEY_CODES = frozenset(
+    {"authentication_error", "invalid_api_key", "permission_error", "permission_denied"}
+    | {"unauthorized", "invalid_authentication"}
+)
 _TRANSIENT = frozenset(
     {"server_error", "internal_error", "internal_server_error", "overloaded", "overloaded_error"}
     | {"service_unavailable", "timeout", "rate_limit_exceeded", "rate_limit_error"}
@@ -119,6 +123,10 @@ def frame_error(endpoint: Endpoint, value: Any) -> ProviderError:
         return ContextOverflow(f"The request does not fit {endpoint.model}: {text}")
     if _is_quota(fault):
         return ProviderError(f"Provider {endpoint.name}: {text}", code="quota")
+    if fault.status in (401, 403) or {fault.code.lower(), fault.type.lower()} & _KEY_CODES:
+        return ProviderError(
+            f"Provider {endpoint.name} refused the key ({text}). {_key_hint(endpoint)}", code="auth"
+        )
     transient = fault.status is not None and (fault.status >= 500 or fault.status in (408, 429))
     if transient or {fault.code.lower(), fault.type.lower()} & _TRANSIENT:
         return StreamBroken(f"Provider {endpoint.name} broke off its reply: {text}")

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from itertools import groupby
 from pathlib import Path
 
-from reasonix.core.error import ProviderError, StorageError
+from reasonix.core.error import ConfigError, ProviderError, StorageError
 from reasonix.core.provider import (
     CallReady,
     Chunk,
@@ -23,6 +23,7 @@ from reasonix.providers.cassette import (
     RecordedRequest,
     RequestDigest,
     cassette_bytes,
+    read_cassette,
     recorded_error,
 )
 from reasonix.providers.veil import Veil
@@ -35,10 +36,12 @@ class Recorder:
         """Begin the file anew; only its owner may read it.
 
         Raises:
-            StorageError: It can't be written.
+            StorageError: It can't be written, or holds something that is no recording.
         """
         self._path = path
         self.fault = ""
+        if path.exists() and path.stat().st_size and not _is_cassette(path):
+            raise StorageError(f"{path} is there and is no recording; name another file.")
         try:
             self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         except OSError as error:
@@ -155,3 +158,10 @@ def _hidden_chunk(chunk: Chunk, veil: Veil) -> Chunk:
     if isinstance(chunk, StreamEnd):
         return StreamEnd(chunk.finish, chunk.usage, veil.hide_replay(chunk.replay))
     return chunk
+
+
+def _is_cassette(path: Path) -> bool:
+    try:
+        return bool(read_cassette(path))
+    except ConfigError:
+        return False

@@ -1,33 +1,36 @@
 """What a reply cost in tokens, whatever the vendor calls it."""
 
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from reasonix.core.provider import Usage
 
+Count: TypeAlias = Annotated[int, Meta(ge=0)]
+"""A negative figure is none: the record that holds one counts as not given."""
+
 
 class _Inner(Struct):
-    cached_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    thinking_tokens: int | None = None
+    cached_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    thinking_tokens: Count | None = None
 
 
 class Figures(Struct):
     """Every spelling met so far; a name means the same for all vendors that use it."""
 
-    prompt_tokens: int | None = None
-    input_tokens: int | None = None
-    completion_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    prompt_cache_hit_tokens: int | None = None
-    prompt_cache_miss_tokens: int | None = None
-    cached_tokens: int | None = None
-    cache_read_input_tokens: int | None = None
-    cache_creation_input_tokens: int | None = None
+    prompt_tokens: Count | None = None
+    input_tokens: Count | None = None
+    completion_tokens: Count | None = None
+    output_tokens: Count | None = None
+    total_tokens: Count | None = None
+    reasoning_tokens: Count | None = None
+    prompt_cache_hit_tokens: Count | None = None
+    prompt_cache_miss_tokens: Count | None = None
+    cached_tokens: Count | None = None
+    cache_read_input_tokens: Count | None = None
+    cache_creation_input_tokens: Count | None = None
     prompt_tokens_details: _Inner | None = None
     input_tokens_details: _Inner | None = None
     completion_tokens_details: _Inner | None = None

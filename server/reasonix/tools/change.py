@@ -1,7 +1,7 @@
 """What every tool that rewrites one file does once it knows the new text."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from reasonix.core.tool import (
     ToolResult,
     call_digest,
 )
-from reasonix.tools.diff import CONTEXT, SHOWN_LINES, LineDiff, Region, compare, unified
+from reasonix.tools.diff import LineDiff, Region, compare, told_lines, unified
 from reasonix.tools.line import split_lines
 
 
@@ -28,6 +28,7 @@ class Change(NamedTuple):
 
     Attributes:
         base: What it replaces; None makes a new file.
+        quoted: The lines, from 1, at which the texts begin that the call quoted.
         whole: The model wrote all of the new text, not only what differs.
         regions: Outside of these the lines are the same; empty where that is not known.
         told: The result's text, made once the change is in place.
@@ -42,6 +43,7 @@ class Change(NamedTuple):
     told: Callable[[LineDiff], str]
     located: Callable[[], Path]
     whole: bool
+    quoted: Sequence[int] = ()
 
 
 async def prepare_change(
@@ -66,19 +68,22 @@ def _needs(change: Change, diff: LineDiff) -> tuple[LineRange, ...] | None:
         return ()
     if change.whole:
         return None
-    total = len(diff.old)
-    ranges = ((r.old_start + 1, r.old_end) for r in diff.regions)
-    return tuple((a, b) if a <= b else (max(b, 1), max(b, 1)) for a, b in ranges if total)
+    quoted = frozenset(change.quoted)
+    return tuple(_needed(region, quoted) for region in diff.regions if diff.old)
+
+
+def _needed(region: Region, quoted: frozenset[int]) -> LineRange:
+    first, last = region.old_start + 1, region.old_end
+    if first <= last:
+        return first, last
+    # Lines are put in after line `last`: the neighbour that the call quoted stands for the place.
+    return (first, first) if first in quoted or last < 1 else (last, last)
 
 
 def _seen(change: Change, diff: LineDiff, identity: str) -> Observed:
     total = len(diff.new)
-    if change.whole:
-        return Observed(change.path, identity, ((1, total),) if total else (), total, diff.regions)
-    around = CONTEXT if diff.added <= SHOWN_LINES else 0
-    lines = tuple(
-        (max(r.new_start + 1 - around, 1), min(r.new_end + around, total)) for r in diff.regions
-    )
+    whole = ((1, total),) if total else ()
+    lines = whole if change.whole else tuple(told_lines(diff))
     return Observed(change.path, identity, lines, total, diff.regions)
 
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from reasonix.core.limits import DIFF_BYTES
-from reasonix.core.tool import FileDiff
+from reasonix.core.limits import DIFF_BYTES, LINE_CHARS
+from reasonix.core.tool import FileDiff, LineRange
 from reasonix.tools.line import bare, numbered, visible
 
-CONTEXT = 3
+_CONTEXT = 3
 _COMPARED_LINES = 5_000
 """Above this many lines a block is not searched for what moved: it would cost minutes."""
 
-SHOWN_LINES = 120
+_WINDOW_LINES = 120
 _WINDOW_CHARS = 8_000
 
 
@@ -58,19 +58,43 @@ def unified(shown: str, diff: LineDiff, *, created: bool = False) -> FileDiff:
 def changed_lines(diff: LineDiff) -> str:
     """The new text around each change, numbered; `...` stands for what lies between."""
     parts: list[str] = []
-    room_lines, room_chars = SHOWN_LINES, _WINDOW_CHARS
+    for window in _windows(diff):
+        parts += ["\n".join(window.shown)] if window.shown else []
+        if not window.whole:
+            parts.append("(more of the change is not shown)")
+    return "\n...\n".join(parts)
+
+
+def told_lines(diff: LineDiff) -> list[LineRange]:
+    """The lines of the new text that `changed_lines` shows uncut, and those that changed."""
+    told = [(region.new_start + 1, region.new_end) for region in diff.regions]
+    for window in _windows(diff):
+        numbers = range(window.start + 1, window.start + 1 + len(window.shown))
+        told += [(n, n) for n in numbers if len(bare(diff.new[n - 1])) <= LINE_CHARS]
+    return [(first, last) for first, last in told if first <= last]
+
+
+class _Window(NamedTuple):
+    """Lines of the new text from `start` (from 0), as shown; `whole` unless room ran out."""
+
+    start: int
+    shown: list[str]
+    whole: bool
+
+
+def _windows(diff: LineDiff) -> Iterator[_Window]:
+    room_lines, room_chars = _WINDOW_LINES, _WINDOW_CHARS
     for group in _groups(diff):
         start, end = _reach(group, len(diff.new))
         shown = numbered(diff.new[start : min(end, start + room_lines)], start + 1)
         while shown and sum(map(len, shown)) > room_chars:
             shown.pop()
-        parts += ["\n".join(shown)] if shown else []
-        if len(shown) < end - start:
-            parts.append("(more of the change is not shown)")
-            break
+        whole = len(shown) == end - start
+        yield _Window(start, shown, whole)
+        if not whole:
+            return
         room_lines -= len(shown)
         room_chars -= sum(map(len, shown))
-    return "\n...\n".join(parts)
 
 
 def _refine(old: list[str], new: list[str], block: Region) -> Iterator[Region]:
@@ -112,7 +136,7 @@ def _groups(diff: LineDiff) -> Iterator[list[Region]]:
     """Regions that share their context lines."""
     group: list[Region] = []
     for region in diff.regions:
-        if group and region.old_start - group[-1].old_end > 2 * CONTEXT:
+        if group and region.old_start - group[-1].old_end > 2 * _CONTEXT:
             yield group
             group = []
         group.append(region)
@@ -121,13 +145,13 @@ def _groups(diff: LineDiff) -> Iterator[list[Region]]:
 
 
 def _reach(group: list[Region], count: int) -> tuple[int, int]:
-    return max(0, group[0].new_start - CONTEXT), min(count, group[-1].new_end + CONTEXT)
+    return max(0, group[0].new_start - _CONTEXT), min(count, group[-1].new_end + _CONTEXT)
 
 
 def _hunk(diff: LineDiff, group: list[Region]) -> Iterator[str]:
     new_start, new_end = _reach(group, len(diff.new))
-    old_start = max(0, group[0].old_start - CONTEXT)
-    old_end = min(len(diff.old), group[-1].old_end + CONTEXT)
+    old_start = max(0, group[0].old_start - _CONTEXT)
+    old_end = min(len(diff.old), group[-1].old_end + _CONTEXT)
     yield f"@@ -{_range(old_start, old_end)} +{_range(new_start, new_end)} @@\n"
     at = old_start
     for region in group:

@@ -54,6 +54,7 @@ def edit_file(ports: SessionPorts, roots: Roots) -> Tool:
                 told,
                 lambda: roots.locate(args.path),
                 whole=False,
+                quoted=await asyncio.to_thread(lines_of, base.text, spans),
             )
             return await prepare_change(ports.files, NAME, arguments, title, change)
 

@@ -128,7 +128,7 @@ def _notes(snapshot: Snapshot, lines: list[str], window: _Window) -> list[str]:
         notes.append(f"lines {window.first}-{window.last} of {window.total}")
     part = lines[window.first - 1 : window.last]
     if any(len(bare(line)) > LINE_CHARS for line in part):
-        notes.append("long lines are cut")
+        notes.append("lines over 4000 characters are cut; bash can change them")
     if snapshot.eol in _ENDINGS:
         notes.append(_ENDINGS[snapshot.eol])
     if snapshot.encoding != "utf-8":

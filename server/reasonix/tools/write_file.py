@@ -39,6 +39,9 @@ def write_file(ports: SessionPorts, roots: Roots) -> Tool:
                 raise ToolFault("not_observed", f"{shown} is there now. Read it first.")
             text = args.content
             if base is not None:
+                if base.bom:
+                    # The file keeps the mark that it has; a second one would be text.
+                    text = text.removeprefix("\ufeff")
                 text = keep_endings(base.text, text, base.eol)
                 if text == base.text:
                     raise ToolFault("no_change", f"{shown} holds exactly this text already.")

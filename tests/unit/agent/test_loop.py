@@ -110,6 +110,27 @@ async def test_two_cut_replies_in_a_row_with_calls_fail_the_turn():
     assert failure.value.code == "length"
 
 
+async def test_calls_of_a_reply_that_a_filter_ended_do_not_run():
+    ran: list[str] = []
+
+    async def run(args: Args, call: Call) -> ToolResult:
+        ran.append(args.text)
+        return ToolResult("ran")
+
+    filtered = calls(("put", '{"text":"a"}'), finish=Finish.CONTENT_FILTER)
+    made = engine(ScriptedProvider(filtered), [tool("put", Effect.WRITE, run)])
+    with pytest.raises(ProviderError) as failure:
+        await made.run()
+    assert (failure.value.code, ran) == ("content_filter", [])
+    assert [f.status for f in made.of(ToolFinished)] == ["cancelled"]
+    check_grammar(made.events)
+
+
+async def test_a_reply_of_blanks_is_an_empty_one():
+    made = engine(ScriptedProvider(says(" \n"), says("Here.")))
+    assert await made.run() == "Here."
+
+
 async def test_a_full_window_prunes_the_oldest_large_results_and_keeps_the_task():
     long = "x" * 20_000
     made = engine(

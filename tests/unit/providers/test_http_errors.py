@@ -18,7 +18,8 @@ from reasonix.core.error import (
 )
 from reasonix.core.provider import Retrying, TextDelta
 from reasonix.net.client import make_client
-from reasonix.providers.http_error import retry_after_s
+from reasonix.providers.endpoint import Endpoint
+from reasonix.providers.http_error import frame_error, retry_after_s
 from reasonix.providers.openai_chat import openai_chat
 from reasonix.providers.retry import Schedule
 
@@ -376,3 +377,13 @@ async def test_the_wait_is_told_before_it_begins() -> None:
         await anext(chunks)
         assert waits.delays == [7.0]
         await chunks.aclose()
+
+
+@pytest.mark.parametrize("kind", ["authentication_error", "invalid_api_key", "permission_error"])
+def test_a_refused_key_inside_a_stream_names_variable_and_file(kind: str) -> None:
+    endpoint = Endpoint(
+        name="p", kind="openai", model="m", key="k", key_variable="P_KEY", key_file="/home/.env"
+    )
+    error = frame_error(endpoint, {"type": kind, "message": "no"})
+    assert error.code == "auth"
+    assert "P_KEY in /home/.env" in str(error)

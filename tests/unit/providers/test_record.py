@@ -195,9 +195,16 @@ def test_a_recording_is_its_owners_alone_and_begins_anew(tmp_path: Path) -> None
     path = tmp_path / "c.jsonl"
     Recorder(path).close()
     assert path.stat().st_mode & 0o777 == 0o600
-    path.write_bytes(b"old")
     Recorder(path).close()
     assert path.read_bytes() == b""
+
+
+def test_a_file_that_is_no_recording_is_never_replaced_by_one(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_text("KEY=sk-1\n")
+    with pytest.raises(StorageError, match="no recording"):
+        Recorder(path)
+    assert path.read_text() == "KEY=sk-1\n"
 
 
 def test_half_a_character_in_a_delta_can_be_written() -> None:

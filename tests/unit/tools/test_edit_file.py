@@ -41,7 +41,9 @@ async def test_an_edit_shows_the_changed_lines_and_reports_the_change(bench: Wor
     )
     identity = await bench.files.identity(path)
     assert identity is not None
-    assert result.observed == (Observed(path, identity, ((3, 6),), 6, ((5, 6, 5, 6),)),)
+    assert result.observed == (
+        Observed(path, identity, ((6, 6), (3, 3), (4, 4), (5, 5), (6, 6)), 6, ((5, 6, 5, 6),)),
+    )
 
 
 async def test_what_was_not_read_is_not_edited_and_not_told(bench: Workbench) -> None:

@@ -80,7 +80,8 @@ async def test_arguments_that_do_not_fit_are_refused_before_anything_is_read(
 async def test_a_long_line_is_cut_and_that_is_said(bench: Workbench) -> None:
     bench.put("a.txt", "x" * (LINE_CHARS + 5) + "\nend\n")
     assert (await bench.call("read_file", path="a.txt")).content == (
-        f"1→{'x' * LINE_CHARS} [5 more characters in this line]\n2→end\n[long lines are cut]"
+        f"1→{'x' * LINE_CHARS} [5 more characters in this line]\n2→end\n"
+        "[lines over 4000 characters are cut; bash can change them]"
     )
 
 

@@ -71,3 +71,26 @@ async def test_lines_put_between_known_ones_need_the_line_before(bench: Workbenc
     await bench.call("read_file", path="a.txt", offset=10, limit=2)
     old, new = "line 10\nline 11\n", "line 10\nbetween\nline 11\n"
     assert await outcome(bench, "edit_file", old_string=old, new_string=new) == "ok"
+
+
+async def test_lines_put_above_the_window_need_the_line_that_was_quoted(bench: Workbench) -> None:
+    bench.put("a.txt", LINES)
+    await bench.call("read_file", path="a.txt", offset=5, limit=5)
+    new = "put in\nline 5\n"
+    assert await outcome(bench, "edit_file", old_string="line 5\n", new_string=new) == "ok"
+
+
+async def test_what_the_result_of_an_edit_left_out_is_not_known(bench: Workbench) -> None:
+    hidden = "b" * 5000 + "HIDDEN\n"
+    bench.put("a.txt", "one\n" + hidden + "three\n")
+    await bench.call("read_file", path="a.txt", limit=1)
+    assert await outcome(bench, "edit_file", old_string="one", new_string="1") == "ok"
+    code = await outcome(bench, "edit_file", old_string="bHIDDEN", new_string="gone")
+    assert code == "not_observed"
+
+
+async def test_a_byte_order_mark_is_not_doubled(bench: Workbench) -> None:
+    path = bench.put("a.txt", b"\xef\xbb\xbfone\n")
+    await bench.call("read_file", path="a.txt")
+    assert await outcome(bench, "write_file", content="\ufefftwo\n") == "ok"
+    assert path.read_bytes() == b"\xef\xbb\xbftwo\n"
