@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from reasonix.agent.context.prune import prune_before
-from reasonix.core.message import AssistantMessage, Message, ToolMessage, UserMessage
+from reasonix.core.message import AssistantMessage, Message, ToolMessage
 from reasonix.core.ports import Journal
 from reasonix.core.provider import Prefix, Request, Usage
 
@@ -97,9 +97,3 @@ def _chars(messages: Iterable[Message]) -> int:
 
 def _image_chars(message: Message) -> int:
     return 0 if isinstance(message, AssistantMessage) else IMAGE_CHARS * len(message.images)
-
-
-def last_task(messages: Sequence[Message]) -> str:
-    """The text of the newest user message, empty where there is none."""
-    found = (m.content for m in reversed(messages) if isinstance(m, UserMessage))
-    return next(found, "")

@@ -69,13 +69,3 @@ def cut_torn(path: Path, log: Log) -> None:
     """Remove the half line that a crash left. Only the lock holder may call this."""
     if log.torn:
         os.truncate(path, log.size)
-
-
-def read_header(path: Path) -> Header | None:
-    """The first line alone; None where it is no session log."""
-    try:
-        with path.open("rb") as file:
-            line = decode(file.readline())
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return line if isinstance(line, Header) else None

@@ -12,7 +12,6 @@ from msgspec import Struct
 from reasonix.config.atomic import write_atomic
 from reasonix.core.error import Refused, StorageError
 from reasonix.core.event import SessionRecord
-from reasonix.log.load import read_header
 from reasonix.log.lock import SessionLock, locked_by
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -120,7 +119,3 @@ def read_summary(files: SessionFiles) -> SessionRecord | None:
     if holder is None and record.status not in ("idle", "interrupted"):
         record = msgspec.structs.replace(record, status="interrupted")
     return msgspec.structs.replace(record, locked_by=holder)
-
-
-def is_log(files: SessionFiles) -> bool:
-    return read_header(files.log) is not None
