@@ -9,46 +9,9 @@ from msgspec import Struct
 from reasonix.core.provider import Finish, ReasoningDelta, TextDelta
 from reasonix.core.text import scrub
 from reasonix.providers.anthropic_wire import Block, input_of
+from reasonix.providers.spool import Spool
 
 _THINKING = ("thinking", "redacted_thinking")
-
-
-KEPT_CHARS = 4_000_000
-"""The longest text that is kept to be sent back. No key: it is longer than any window."""
-
-_FOLDED = 512
-
-
-class Spool:
-    """A text in pieces, without an object for each of many; given up when it gets too long."""
-
-    __slots__ = ("_chars", "_folded", "_pieces", "given_up")
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._folded: list[str] = []
-        self._chars = 0
-        self.given_up = False
-
-    def add(self, piece: str) -> None:
-        self._pieces.append(piece)
-        if len(self._pieces) >= _FOLDED:
-            self._fold()
-
-    def text(self) -> str:
-        """All of it; empty where it was given up."""
-        self._fold()
-        return "".join(self._folded)
-
-    def _fold(self) -> None:
-        folded = "".join(self._pieces)
-        self._pieces.clear()
-        self._chars += len(folded)
-        self.given_up = self._chars > KEPT_CHARS
-        if self.given_up:
-            self._folded.clear()
-        else:
-            self._folded.append(folded)
 
 
 class Gathered:
@@ -56,8 +19,7 @@ class Gathered:
 
     def __init__(self, start: Block) -> None:
         self._start = start
-        self.text = Spool()
-        self._spools = {"text": self.text}
+        self._spools: dict[str, Spool] = {}
         self._input: list[str] = []
         self.type = _text(start, "type")
         self.id = _text(start, "id")
@@ -79,15 +41,18 @@ class Gathered:
     def add(self, field: str, piece: str | None) -> None:
         """Add to a field that is a text."""
         if piece:
-            spool = self._spools.get(field)
-            if spool is None:
-                spool = self._spools[field] = Spool()
-            spool.add(piece)
+            self.extend(field, (piece,))
 
-    def add_input(self, piece: str | None) -> None:
+    def extend(self, field: str, pieces: Iterable[str]) -> None:
+        """Add several pieces to such a field."""
+        spool = self._spools.get(field)
+        if spool is None:
+            spool = self._spools[field] = Spool()
+        spool.add(pieces)
+
+    def add_input(self, pieces: Iterable[str]) -> None:
         """Add to the JSON text of the input."""
-        if piece:
-            self._input.append(piece)
+        self._input.extend(pieces)
 
     def add_item(self, field: str, item: Any) -> None:
         """Add to a field that is a list."""

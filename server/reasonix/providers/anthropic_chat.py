@@ -1,7 +1,7 @@
 """Kind `anthropic`: the streaming Messages API, as its maker and its imitators speak it."""
 
 import re
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any
@@ -10,21 +10,22 @@ import httpx
 import msgspec
 from msgspec.structs import replace
 
-from reasonix.core.error import ConfigError, ProviderError
+from reasonix.core.error import ProviderError
 from reasonix.core.limits import STREAM_IDLE_S
 from reasonix.core.message import AssistantMessage, Message
 from reasonix.core.ports import Clock
-from reasonix.core.provider import Chunk, Finish, Request, Retrying, StreamEnd, Usage
-from reasonix.providers.anthropic_block import Keeping, kept_blocks, sendable_blocks, told_again
+from reasonix.core.provider import Chunk, Request, Retrying, StreamEnd, Usage
+from reasonix.providers.anthropic_block import Keeping, sendable_blocks, told_again
 from reasonix.providers.anthropic_body import MessagesBodies, Style
-from reasonix.providers.anthropic_reply import MessagesReply, Said, replay_of
+from reasonix.providers.anthropic_reply import MessagesReply, Said
 from reasonix.providers.anthropic_style import MOST_TOKENS, budget_of, rest_fields, search_tool
 from reasonix.providers.anthropic_wire import encode_blocks
 from reasonix.providers.endpoint import Endpoint
-from reasonix.providers.exchange import RESERVED_HEADERS, Exchange, check_endpoint, plain_headers
+from reasonix.providers.exchange import Exchange, OverHttp
 from reasonix.providers.http_error import frame_error
 from reasonix.providers.price import priced
 from reasonix.providers.retry import Schedule
+from reasonix.providers.route import RESERVED_HEADERS, Route, plain_headers
 from reasonix.providers.trait import traits_of
 from reasonix.providers.usage import usage_of
 
@@ -62,11 +63,10 @@ def anthropic_chat(
         ConfigError: The endpoint lacks an address, or sets what is not its to set.
         ProviderError: auth, where the key cannot be sent in a header.
     """
-    if client is None:
-        raise ConfigError(f"Provider {endpoint.name}: kind anthropic needs a network client.")
-    url = messages_url(endpoint)
-    check_endpoint(endpoint, url, RESERVED_BODY, RESERVED_HEADERS | {"x-api-key"})
-    exchange = partial(Exchange, endpoint, client, clock, url, schedule=schedule, idle_s=idle_s)
+    reserved_headers = RESERVED_HEADERS | {"x-api-key"}
+    headers = partial(messages_headers, endpoint)
+    route = Route(messages_url(endpoint), headers, RESERVED_BODY, reserved_headers)
+    exchange = Exchange(endpoint, client, clock, route, schedule=schedule, idle_s=idle_s)
     return AnthropicChat(endpoint, exchange)
 
 
@@ -78,13 +78,10 @@ def messages_url(endpoint: Endpoint) -> str:
     return f"{base.removesuffix('/v1')}/v1/messages"
 
 
-def messages_headers(endpoint: Endpoint, beta: str = "") -> httpx.Headers:
+def messages_headers(endpoint: Endpoint) -> httpx.Headers:
     """Who we are, the version, the key in the header that the endpoint wants."""
     headers = httpx.Headers({"anthropic-version": VERSION})
     headers.update(plain_headers(endpoint))
-    if beta:
-        known = headers.get("anthropic-beta")
-        headers["anthropic-beta"] = f"{known},{beta}" if known else beta
     if endpoint.key and endpoint.auth_header:
         headers["Authorization"] = f"Bearer {endpoint.key}"
     elif endpoint.key:
@@ -92,13 +89,12 @@ def messages_headers(endpoint: Endpoint, beta: str = "") -> httpx.Headers:
     return headers
 
 
-class AnthropicChat:
+class AnthropicChat(OverHttp):
     """A model behind a Messages API endpoint."""
 
-    def __init__(self, endpoint: Endpoint, exchange: Callable[[httpx.Headers], Exchange]) -> None:
-        self._endpoint = endpoint
-        self._plain = exchange(messages_headers(endpoint))
-        self._with_files = exchange(messages_headers(endpoint, FILES_BETA))
+    def __init__(self, endpoint: Endpoint, exchange: Exchange) -> None:
+        super().__init__(endpoint, exchange)
+        self._with_files = exchange.saying("anthropic-beta", FILES_BETA)
         traits = traits_of(endpoint)
         self._messages = traits.messages
         self._budget = budget_of(endpoint, traits)
@@ -118,30 +114,29 @@ class AnthropicChat:
             )
         )
 
-    @property
-    def name(self) -> str:
-        return f"{self._endpoint.name}/{self._endpoint.model}"
-
-    @property
-    def window(self) -> int | None:
-        return self._endpoint.window
-
     async def stream(self, request: Request, /) -> AsyncGenerator[Chunk, None]:
-        """Yield the chunks of a reply; one that the vendor pauses is gone on with unseen."""
+        """Yield the chunks of a reply; one that the vendor pauses is gone on with unseen.
+
+        Each request counts in the usage. What the vendor pauses MAX_PAUSES times and once more
+        is no reply: it fails.
+        """
         asking = _Asking(self._endpoint, self._keeping)
         files = self._endpoint.vision and _names_files(request.messages)
-        exchange = self._with_files if files else self._plain
+        exchange = self._with_files if files else self._exchange
         for _ in range(MAX_PAUSES + 1):
             if asking.over:
                 return
             body = self._body(request, asking.said)
             mend = partial(self._mended, request, asking.said)
-            async with aclosing(exchange.replies(body, asking.reply, mend)) as chunks:
-                async for chunk in chunks:
-                    for shown in asking.shown(chunk):
-                        yield shown
+            async with aclosing(exchange.replies(body, asking.reply, mend)) as batches:
+                async for batch in batches:
+                    for chunk in asking.shown(batch):
+                        yield chunk
         if not asking.over:
-            yield asking.given_up()
+            raise ProviderError(
+                f"Provider {self._endpoint.name} paused its reply {MAX_PAUSES + 1} times and did "
+                "not end it. Ask again, for less at once."
+            )
 
     def _body(self, request: Request, said: Said, most: int | None = None) -> bytes:
         limit = most or self._budget.limit(request.estimate) or MOST_TOKENS
@@ -187,22 +182,18 @@ class _Asking:
         self._reply = MessagesReply(failed, cost, self._keeping, self.said)
         return self._reply
 
-    def shown(self, chunk: Chunk) -> list[Chunk]:
-        """What the caller sees of a chunk."""
-        if isinstance(chunk, Retrying):
+    def shown(self, chunks: list[Chunk]) -> list[Chunk]:
+        """What the caller sees of a batch."""
+        last = chunks[-1] if chunks else None
+        if isinstance(last, Retrying):
             # To the caller a retry voids everything since the request began.
-            return [chunk, *told_again(self.said.blocks)]
-        if isinstance(chunk, StreamEnd):
+            return [last, *told_again(self.said.blocks)]
+        if isinstance(last, StreamEnd):
             if self._reply is not None and self._reply.paused:
                 self.said = self._reply.said()
-                return []
+                return chunks[:-1]
             self.over = True
-        return [chunk]
-
-    def given_up(self) -> StreamEnd:
-        """The end of a reply that was paused too often: cut off, as far as anyone can tell."""
-        kept = kept_blocks(self.said.blocks, Finish.LENGTH, self._keeping)
-        return StreamEnd(Finish.LENGTH, self.said.usage, replay_of(kept, self._keeping))
+        return chunks
 
 
 def _names_files(messages: Sequence[Message]) -> bool:

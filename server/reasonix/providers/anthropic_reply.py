@@ -24,13 +24,16 @@ from reasonix.providers.anthropic_wire import (
     Block,
     Delta,
     Event,
+    InputPiece,
+    TextPiece,
     Whole,
     encode_blocks,
     events,
     loose_delta,
-    loose_json,
+    read_pieces,
 )
 from reasonix.providers.mender import Mender
+from reasonix.providers.payload import loose_json
 
 _FINISHES: tuple[tuple[Finish, tuple[str, ...]], ...] = (
     (Finish.LENGTH, ("max_tokens", "model_context_window_exceeded", "length")),
@@ -74,6 +77,8 @@ class MessagesReply:
         self._menders = {TextDelta: Mender(), ReasoningDelta: Mender()}
         self._mended = False
         self._told = False
+        self._goes_on: Gathered | None = None
+        self._index: int | None = None
         self.ended = False
 
     @property
@@ -86,6 +91,32 @@ class MessagesReply:
         """Whether the vendor stopped in the middle of its own tools and wants to be asked on."""
         return self._stop == PAUSED and not any(block.is_call for block in self._blocks)
 
+    def carry_on(self, payloads: list[bytes], chunks: list[Chunk]) -> bool:
+        """Add the chunks of events that all bring pieces of one kind for the same block."""
+        block = self._goes_on
+        pieces = read_pieces(payloads) if block is not None else []
+        if block is None or not pieces:
+            return False
+        kind, index = type(pieces[0].delta), self._index
+        texts = [
+            piece.delta.text
+            for piece in pieces
+            if piece.index == index and type(piece.delta) is kind and piece.delta.text
+        ]
+        if len(texts) != len(payloads):
+            return False
+        if kind is InputPiece:
+            block.add_input(texts)
+            return True
+        if kind is TextPiece:
+            block.extend("text", texts)
+            chunks += map(TextDelta, texts)
+            self._told = True
+        else:
+            block.extend("thinking", texts)
+            chunks += map(ReasoningDelta, texts)
+        return True
+
     def take(self, payload: bytes, event: str = "") -> list[Chunk]:
         """The chunks of one event.
 
@@ -93,13 +124,13 @@ class MessagesReply:
             msgspec.MsgspecError: It is no event of this protocol.
             ProviderError: It reports an error.
         """
-        found = events(payload)
-        if len(found) == 1 and (text := self._plain_text(found[0])):
-            return [TextDelta(text)]
         chunks: list[Chunk] = []
-        for one in found:
+        for one, own in events(payload):
+            if one is None:
+                self.ended = True
+                continue
             self._mended = self._mended or one.mended
-            self._take_event(one, event, payload, chunks)
+            self._take_event(one, event, own, chunks)
         return chunks
 
     def document(self, body: bytes) -> list[Chunk]:
@@ -138,20 +169,9 @@ class MessagesReply:
         blocks = self._said.blocks + [block.whole() for block in self._blocks]
         return Said(blocks, self._usage(), self._container or self._said.container)
 
-    def _plain_text(self, event: Event) -> str | None:
-        """The text of the usual event, taken by a short way: it comes ten thousands of times."""
-        delta = event.delta
-        if delta is None or delta.type != "text_delta" or self._mended or event.mended:
-            return None
-        block = self._by_index.get(event.index) if event.index is not None else None
-        if block is None or not delta.text or event.type != "content_block_delta":
-            return None
-        block.text.add(delta.text)
-        self._told = True
-        return delta.text
-
     def _take_event(self, event: Event, name: str, payload: bytes, chunks: list[Chunk]) -> None:
         kind = event.type or name
+        self._goes_on = None
         if event.error or kind == "error" or (not kind and isinstance(event.message, str)):
             raise self._error_of(event.error or loose_json(payload))
         if kind == "content_block_delta":
@@ -192,6 +212,7 @@ class MessagesReply:
 
     def _take_delta(self, event: Event, delta: Delta, payload: bytes, chunks: list[Chunk]) -> None:
         block = self._block_of(event.index, delta)
+        self._goes_on, self._index = None if self._mended else block, event.index
         if delta.type == "text_delta" or (delta.type is None and delta.text):
             block.add("text", delta.text)
             self._tell(TextDelta, delta.text, chunks)
@@ -199,7 +220,7 @@ class MessagesReply:
             block.add("thinking", delta.thinking)
             self._tell(ReasoningDelta, delta.thinking, chunks)
         elif delta.type == "input_json_delta":
-            block.add_input(delta.partial_json)
+            block.add_input((delta.partial_json,) if delta.partial_json else ())
         elif delta.type == "signature_delta":
             block.add("signature", delta.signature)
         elif delta.type == "citations_delta":

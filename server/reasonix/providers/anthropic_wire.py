@@ -1,16 +1,17 @@
 """The JSON of the Messages API: what is read from a reply, and how a message is written."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from reasonix.core.message import AssistantMessage, Image, ToolMessage, UserMessage
 from reasonix.core.text import scrub
 from reasonix.core.tool import ToolSpec
+from reasonix.providers.call_id import allowed_char, fitting_id
+from reasonix.providers.payload import loose_json, read_payload
 
 Block: TypeAlias = dict[str, Any]
 """A content block as it came: it goes back as it is, so nothing here knows all its fields."""
@@ -47,6 +48,26 @@ class Event(Struct):
     mended: bool = False
 
 
+class TextPiece(Struct, tag="text_delta", gc=False):
+    text: str
+
+
+class ThoughtPiece(Struct, tag="thinking_delta", gc=False):
+    text: str = field(name="thinking")
+
+
+class InputPiece(Struct, tag="input_json_delta", gc=False):
+    text: str = field(name="partial_json")
+
+
+class Piece(Struct, tag="content_block_delta", gc=False):
+    """An event with a piece of a text: most events are one, and this costs least."""
+
+    delta: TextPiece | ThoughtPiece | InputPiece
+    index: int | None = None
+    error: None = None
+
+
 class Whole(Struct):
     """A message: the empty one at the start of a stream, or all of it in one document."""
 
@@ -63,57 +84,34 @@ class _Loose(Struct):
     delta: dict[str, Any]
 
 
-DONE = b"[DONE]"
+_ID_CHARS = 64
 
 _decode = msgspec.json.Decoder(Event).decode
+_decode_piece = msgspec.json.Decoder(Piece).decode
 
 
-def events(payload: bytes) -> list[Event]:
-    """Decode one payload, kindly: invalid UTF-8 becomes U+FFFD, control characters are kept.
-
-    Servers that forget the blank line between events give several lines here. The end mark of
-    other protocols counts as the end of the message.
-
-    Raises:
-        msgspec.MsgspecError: The payload is not JSON, or no event.
-    """
+def read_pieces(payloads: list[bytes]) -> list[Piece]:
+    """The payloads where each is a piece of a text; empty where any is not."""
     try:
-        return [_decode(payload)]
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
-    except msgspec.MsgspecError:
-        text = payload.strip()
-        if text in (DONE, b""):
-            return [Event("message_stop")] if text else []
-        lines = payload.split(b"\n")
-        try:
-            event = msgspec.convert(loose_json(payload), Event)
-            event.mended = True
-        except msgspec.MsgspecError:
-            if len(lines) == 1:
-                raise
-        else:
-            return [event]
-    return [found for line in lines if line.strip() for found in events(line)]
+        return list(map(_decode_piece, payloads))
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+
+
+def events(payload: bytes) -> list[tuple[Event | None, bytes]]:
+    """The events of one payload; see `read_payload`."""
+    return read_payload(payload, _decode, _mended)
+
+
+def _mended(value: Any) -> Event:
+    event = msgspec.convert(value, Event)
+    event.mended = True
+    return event
 
 
 def loose_delta(payload: bytes) -> dict[str, Any]:
     """The delta of a payload with all its fields, known here or not."""
     return msgspec.convert(loose_json(payload), _Loose).delta
-
-
-def loose_json(payload: bytes) -> Any:
-    """Decode JSON whose strings may hold anything.
-
-    Raises:
-        msgspec.DecodeError: It is no JSON all the same.
-    """
-    try:
-        return json.loads(payload.decode("utf-8", "replace"), strict=False)
-    except ValueError as error:
-        raise msgspec.DecodeError(str(error)) from error
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
 
 
 def encode_blocks(blocks: Iterable[Block]) -> bytes:
@@ -251,24 +249,17 @@ def _encode_tool(spec: ToolSpec) -> bytes:
 
 def tool_name(name: str) -> str:
     """The name with what the protocol forbids in names replaced."""
-    return "".join(map(_allowed, name))[:128] or "_"
+    return "".join(map(allowed_char, name))[:128] or "_"
 
 
 def use_id(call_id: str, taken: set[str]) -> str:
     """An id that the protocol takes and that is not taken; equal histories give equal ids."""
-    found = "".join(map(_allowed, call_id))
-    if found != call_id or not found or len(found) > 64:
-        digest = hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()
-        found = f"{found[:40]}_{digest[:12]}"
+    found = fitting_id(call_id, _ID_CHARS)
     first, number = found, 1
     while found in taken:
         number += 1
         found = f"{first}_{number}"
     return found
-
-
-def _allowed(char: str) -> str:
-    return char if char.isascii() and (char.isalnum() or char in "_-") else "_"
 
 
 def _told(message: UserMessage, clean: Clean, *, vision: bool) -> list[_Out]:

@@ -1,9 +1,11 @@
 """Request bodies of chat completions."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from reasonix.core.error import ConfigError
 from reasonix.core.message import Image, Message, ToolMessage
@@ -20,6 +22,9 @@ from reasonix.providers.chat_message import (
 from reasonix.providers.effort import reasoning_fields, thinks
 from reasonix.providers.endpoint import Endpoint
 from reasonix.providers.trait import traits_of
+
+_LONG_ID = r"tool_call[^:]*id\b.{0,60}maximum length (\d{2,3})\b"
+"""How a vendor behind some gateway refuses the id that another vendor gave a call."""
 
 _SAMPLING = ("temperature", "top_p", "n", "presence_penalty", "frequency_penalty")
 
@@ -39,7 +44,8 @@ class ChatBodies:
         self._budget = OutputBudget(endpoint, self.traits)
         self._limit_field = self.traits.reasoning.limit_field or self.traits.limit_field
         self._asked: int | None = None
-        self._bodies = Bodies(ChatEncoder(self._manner(), self._tail, self._own_tools()))
+        self._manner = self._first_manner()
+        self._write_anew()
         # A wrong effort is told at once, not with the first request.
         self.rest(None)
 
@@ -55,6 +61,10 @@ class ChatBodies:
 
     def mended(self, request: Request, refusal: str) -> bytes | None:
         """The body with a limit that the refusal asks for, None where it is about another thing."""
+        if (found := re.search(_LONG_ID, refusal)) and self._manner.id_chars != int(found[1]):
+            self._manner = replace(self._manner, id_chars=int(found[1]))
+            self._write_anew()
+            return self.body(request)
         sent = self.rest(request.effort, self._budget.limit(request.estimate))
         limit = self._budget.learn(refusal, sent.get(self._limit_field))
         return None if limit is None else self.body(request, limit)
@@ -86,7 +96,10 @@ class ChatBodies:
         limit = self._asked or self._budget.limit(request.estimate)
         return b"]," + msgspec.json.encode(self.rest(request.effort, limit))[1:]
 
-    def _manner(self) -> Manner:
+    def _write_anew(self) -> None:
+        self._bodies = Bodies(ChatEncoder(self._manner, self._tail, self._own_tools()))
+
+    def _first_manner(self) -> Manner:
         endpoint, traits = self._endpoint, self.traits
         rules = traits.reasoning
         needs_key = rules.empty_echo and self.thinks(None)
@@ -99,6 +112,7 @@ class ChatBodies:
             traits.file_ids,
             traits.image_urls,
             traits.short_ids,
+            traits.id_chars,
         )
 
     def _own_tools(self) -> tuple[Mapping[str, Any], ...]:

@@ -1,6 +1,6 @@
 """What of a reply goes back to its vendor, gathered while the reply comes in."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -8,6 +8,7 @@ from msgspec import Raw, Struct
 
 from reasonix.core.message import Replay, ToolCall
 from reasonix.core.text import scrub
+from reasonix.providers.spool import Spool
 from reasonix.providers.trait_row import Reasoning
 
 KIND = "openai"
@@ -35,14 +36,20 @@ class Keeper:
         self._reasoning = reasoning
         self._thinking = thinking
         self._strip = strip and reasoning.strippable
-        self._text: list[str] = []
+        self._text = Spool()
+        self._content = Spool()
         self._details: list[dict[str, Any]] = []
         self._keeps_text = reasoning.echo in ("reasoning_content", "content") and not self._strip
+        self._keeps_content = reasoning.echo == "content"
         self._keeps_details = reasoning.echo == "reasoning_details"
 
-    def reasoning(self, text: str) -> None:
+    def reasoning(self, pieces: Iterable[str]) -> None:
         if self._keeps_text:
-            self._text.append(text)
+            self._text.add(pieces)
+
+    def content(self, pieces: Iterable[str]) -> None:
+        if self._keeps_content:
+            self._content.add(pieces)
 
     def details(self, value: Any) -> None:
         """Take `reasoning_details` of a delta; pieces of one detail are joined."""
@@ -52,39 +59,33 @@ class Keeper:
             if isinstance(item, dict):
                 self._add_detail(cast("dict[str, Any]", item))
 
-    def replay(self, text: str, calls: Sequence[ToolCall], extras: Sequence[Any]) -> Replay | None:
+    def replay(self, calls: Sequence[ToolCall], extras: Sequence[Any]) -> Replay | None:
         """What to send back, None for nothing.
 
         Args:
-            text: The text of the reply; needed only where content is sent back in parts.
             extras: For each call what the vendor attached to it, None for nothing.
         """
-        message = self._message(text, has_calls=bool(calls))
+        message = self._message(has_calls=bool(calls))
         attached = [None if extra is None else {"extra_content": extra} for extra in extras]
         if not message and not any(attached):
             return None
         items = {"message": message, "calls": attached if any(attached) else []}
         return Replay(KIND, self._model, Raw(msgspec.json.encode(items)))
 
-    @property
-    def keeps_content(self) -> bool:
-        """Whether `replay` needs the text."""
-        return self._reasoning.echo == "content"
-
-    def _message(self, text: str, *, has_calls: bool) -> dict[str, Any]:
+    def _message(self, *, has_calls: bool) -> dict[str, Any]:
         rules = self._reasoning
         if not (rules.echo_calls if has_calls else rules.echo_text):
             return {}
         if self._keeps_details:
             return {"reasoning_details": self._details} if self._details else {}
-        thought = scrub("".join(self._text))
+        thought = scrub(self._text.text())
         if rules.echo == "reasoning_content":
             needs_key = has_calls and rules.empty_echo and self._thinking
             return {"reasoning_content": thought} if thought or needs_key else {}
-        if rules.echo == "content" and thought:
+        if self._keeps_content and thought and not self._content.given_up:
             inner = [{"type": "text", "text": thought}]
             content: list[Any] = [{"type": "thinking", "thinking": inner}]
-            if text:
+            if text := self._content.text():
                 content.append({"type": "text", "text": scrub(text)})
             return {"content": content}
         return {}

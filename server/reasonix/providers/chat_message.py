@@ -1,6 +1,5 @@
 """How a chat completions request is written, message by message."""
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +11,10 @@ from reasonix.core.message import AssistantMessage, Image, Message, ToolCall, To
 from reasonix.core.message import UserMessage as User
 from reasonix.core.text import scrub
 from reasonix.core.tool import ToolSpec
+from reasonix.providers.call_id import fitting_id, nine_chars
 from reasonix.providers.chat_keep import KIND, Kept
 
 NO_IMAGE = "(An image stood here, which this model does not take.)"
-_ID_CHARS = 9
-_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 _kept = msgspec.json.Decoder(Kept).decode
 
@@ -28,7 +26,7 @@ class Manner(Struct, frozen=True):
         provider: Its name, for errors.
         empty_key: A member that replies with calls must have, empty where they have none.
         detail: For images: auto | low | high, empty says nothing.
-        file_ids, image_urls, short_ids: See the vendor table.
+        file_ids, image_urls, short_ids, id_chars: See the vendor table.
     """
 
     provider: str
@@ -39,6 +37,7 @@ class Manner(Struct, frozen=True):
     file_ids: str = ""
     image_urls: bool = True
     short_ids: bool = False
+    id_chars: int = 0
 
 
 def encode_message(message: Message, manner: Manner) -> bytes:
@@ -97,7 +96,7 @@ def _outgoing(message: Message, manner: Manner, clean: Callable[[str], str]) -> 
         # Some servers refuse a result without a name.
         return {
             "role": "tool",
-            "tool_call_id": _call_id(clean(message.call_id), manner),
+            "tool_call_id": _call_id(message.call_id, manner, clean),
             "name": clean(message.name),
             "content": _noted(clean(message.content), message.images, manner),
         }
@@ -155,22 +154,14 @@ def _call(
     extra: Mapping[str, Any] | None,
 ) -> dict[str, Any]:
     function = {"name": clean(call.name), "arguments": clean(call.arguments)}
-    call_id = _call_id(clean(call.id), manner)
+    call_id = _call_id(call.id, manner, clean)
     return {"id": call_id, "type": "function", "function": function, **(extra or {})}
 
 
-def _call_id(call_id: str, manner: Manner) -> str:
-    if not manner.short_ids:
-        return call_id
-    if len(call_id) == _ID_CHARS and call_id.isascii() and call_id.isalnum():
-        return call_id
-    # The id of another vendor's call; the same one always becomes the same.
-    number = int.from_bytes(hashlib.sha256(call_id.encode()).digest()[:8], "big")
-    chars: list[str] = []
-    for _ in range(_ID_CHARS):
-        number, digit = divmod(number, len(_ALPHABET))
-        chars.append(_ALPHABET[digit])
-    return "".join(chars)
+def _call_id(call_id: str, manner: Manner, clean: Callable[[str], str]) -> str:
+    if manner.short_ids:
+        return nine_chars(call_id)
+    return fitting_id(call_id, manner.id_chars) if manner.id_chars else clean(call_id)
 
 
 def _image(image: Image, manner: Manner) -> dict[str, Any]:

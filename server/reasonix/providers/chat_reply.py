@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import Any, cast
 
-import msgspec
-
 from reasonix.core.error import ProviderError, StreamBroken
 from reasonix.core.message import ToolCall
 from reasonix.core.provider import (
@@ -20,7 +18,15 @@ from reasonix.core.text import scrub
 from reasonix.providers.chat_calls import CallGatherer
 from reasonix.providers.chat_keep import Keeper
 from reasonix.providers.chat_part import details, parts
-from reasonix.providers.chat_wire import Bare, Choice, Delta, Frame, bare_of, decode_frame, frames
+from reasonix.providers.chat_wire import (
+    Bare,
+    Choice,
+    Delta,
+    Frame,
+    bare_of,
+    frames,
+    usual_pieces,
+)
 from reasonix.providers.mender import Mender
 from reasonix.providers.think import ThinkSplitter
 
@@ -56,16 +62,27 @@ class ChatReply:
         self._text = Mender()
         self._reasoning = Mender()
         self._mended = False
-        # Whether text passes through untouched.
-        self._plain = False
+        self._goes_on: type[TextDelta | ReasoningDelta] | None = None
         self._refused = False
-        self._content: list[str] | None = [] if keeper.keeps_content else None
         self.ended = False
 
     @property
     def finished(self) -> bool:
         """Whether the endpoint said that the reply is whole; only usage may still come."""
         return self.ended or self._finish is not None
+
+    def carry_on(self, payloads: list[bytes], chunks: list[Chunk]) -> bool:
+        """Add the chunks of frames that all hold text, or all thought, after one like them."""
+        kind = self._goes_on
+        if kind is None or (kind is TextDelta and self._think is not None):
+            return False
+        pieces = usual_pieces(payloads, thought=kind is ReasoningDelta)
+        if kind is ReasoningDelta:
+            self._keeper.reasoning(pieces)
+        else:
+            self._keeper.content(pieces)
+        chunks += map(kind, pieces)
+        return bool(pieces)
 
     def take(self, payload: bytes, event: str = "") -> list[Chunk]:
         """The chunks of one event.
@@ -75,38 +92,14 @@ class ChatReply:
             ProviderError: It reports an error.
         """
         del event
-        try:
-            frame = decode_frame(payload)
-        except (msgspec.MsgspecError, RecursionError):
-            return self._take_odd(payload)
-        choices = frame.choices
-        if self._plain and choices and frame.usage is None and not frame.error:
-            choice = choices[0]
-            delta = choice.delta
-            # A frame with text and nothing else is the usual one, by far.
-            if (
-                delta is not None
-                and type(text := delta.content) is str
-                and text
-                and choice.finish_reason is None
-                and delta.tool_calls is None
-                and not (delta.reasoning_content or delta.reasoning or delta.reasoning_details)
-                and not (choice.index or choice.usage or choice.error or delta.refusal)
-                and frame.x_groq is None
-                and len(choices) == 1
-            ):
-                return [TextDelta(text)]
-        chunks: list[Chunk] = []
-        self._take_frame(frame, payload, chunks)
-        return chunks
-
-    def _take_odd(self, payload: bytes) -> list[Chunk]:
         chunks: list[Chunk] = []
         for frame, own in frames(payload):
             if frame is None:
                 self.ended = True
             else:
                 self._take_frame(frame, own, chunks)
+        one = chunks[0] if len(chunks) == 1 and not self._mended else None
+        self._goes_on = type(one) if isinstance(one, TextDelta | ReasoningDelta) else None
         return chunks
 
     def document(self, body: bytes) -> list[Chunk]:
@@ -137,15 +130,14 @@ class ChatReply:
         found = self._calls.calls()
         calls = [_joined(call) if self._mended else call for call, _ in found]
         chunks += map(CallReady, calls)
-        text = "".join(self._content or ())
-        replay = self._keeper.replay(text, calls, [extra for _, extra in found])
+        replay = self._keeper.replay(calls, [extra for _, extra in found])
         finish = self._finish_for(has_calls=bool(calls))
         chunks.append(StreamEnd(finish, self._count(self._usage), replay))
         return chunks
 
     def _take_frame(self, frame: Frame, payload: bytes, chunks: list[Chunk]) -> None:
         if frame.mended:
-            self._mended, self._plain = True, False
+            self._mended = True
         if frame.error:
             raise self._error_of(frame.error)
         if frame.usage is not None:
@@ -199,16 +191,14 @@ class ChatReply:
         thought, text = self._think.split(text)
         if self._think.passing:
             self._think = None
-            self._plain = self._content is None and not self._mended
         self._give(thought, text, chunks)
 
     def _give(self, thought: str, text: str, chunks: list[Chunk]) -> None:
         if thought:
-            self._keeper.reasoning(thought)
+            self._keeper.reasoning((thought,))
             chunks.append(ReasoningDelta(thought))
         if text:
-            if self._content is not None:
-                self._content.append(text)
+            self._keeper.content((text,))
             chunks.append(TextDelta(text))
 
     def _take_aside(self, frame: Frame) -> None:

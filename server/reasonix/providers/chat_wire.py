@@ -1,10 +1,11 @@
 """The JSON of a chat completions reply, as one payload after another brings it."""
 
-import json
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 from msgspec import Struct
+
+from reasonix.providers.payload import loose_json, read_payload
 
 # Fields are Any where vendors disagree on the type; chat_reply sorts them out. gc=False: JSON
 # holds no cycles, and 20,000 frames a reply would keep the collector busy.
@@ -43,6 +44,37 @@ class Choice(Struct, gc=False):
     error: Any = None
 
 
+_No: TypeAlias = Literal["", None]
+
+
+class _UsualDelta(Struct, gc=False):
+    """A piece of text or of thought, and nothing else."""
+
+    content: str | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    reasoning_details: None = None
+    refusal: _No = None
+    tool_calls: None = None
+
+
+class _UsualChoice(Struct, gc=False):
+    delta: _UsualDelta
+    index: Literal[0, None] = None
+    finish_reason: _No = None
+    usage: None = None
+    error: None = None
+
+
+class _UsualFrame(Struct, gc=False):
+    """The decoder sees to it that the frame says nothing else."""
+
+    choices: tuple[_UsualChoice]
+    usage: None = None
+    error: None = None
+    x_groq: None = None
+
+
 class Aside(Struct, gc=False):
     """What a vendor keeps in an object of its own."""
 
@@ -74,58 +106,47 @@ class Frame(Struct, gc=False):
     mended: bool = False
 
 
-DONE = b"[DONE]"
+_decode = msgspec.json.Decoder(Frame).decode
+_decode_usual = msgspec.json.Decoder(_UsualFrame).decode
 
-decode_frame = msgspec.json.Decoder(Frame).decode
+
+def usual_pieces(payloads: list[bytes], *, thought: bool) -> list[str]:
+    """The texts of payloads that each hold one piece of text, or of thought, and nothing else.
+
+    Empty where any holds another thing.
+    """
+    try:
+        deltas = [frame.choices[0].delta for frame in map(_decode_usual, payloads)]
+    except (msgspec.MsgspecError, RecursionError):
+        return []
+    if thought:
+        texts = [d.reasoning_content or d.reasoning for d in deltas if not d.content]
+    else:
+        texts = [d.content for d in deltas if not (d.reasoning_content or d.reasoning)]
+    pieces = [text for text in texts if text]
+    return pieces if len(pieces) == len(payloads) else []
 
 
 def bare_of(payload: bytes) -> Bare:
     """The rest of a payload that has no choices, as far as it can be read."""
     try:
-        return msgspec.convert(_loose(payload), Bare)
+        return msgspec.convert(_unlisted(loose_json(payload)), Bare)
     except msgspec.MsgspecError:
         return Bare()
 
 
 def frames(payload: bytes) -> list[tuple[Frame | None, bytes]]:
-    """Decode one payload; None stands for the end mark. Each frame comes with its own bytes.
-
-    Invalid UTF-8 becomes U+FFFD and raw control characters are kept, so that one bad byte never
-    costs a turn. Servers that forget the blank line between events give several lines here.
-
-    Raises:
-        msgspec.MsgspecError: The payload is not JSON, or not a chat completion.
-    """
-    try:
-        return [(decode_frame(payload), payload)]
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
-    except msgspec.MsgspecError:
-        text = payload.strip()
-        if text in (DONE, b""):
-            return [(None, b"")] if text else []
-        lines = payload.split(b"\n")
-        try:
-            return [(_mended(payload), payload)]
-        except msgspec.MsgspecError:
-            if len(lines) == 1:
-                raise
-        return [found for line in lines if line.strip() for found in frames(line)]
+    """The frames of one payload; see `read_payload`."""
+    return read_payload(payload, _decode, _mended)
 
 
-def _mended(payload: bytes) -> Frame:
-    frame = msgspec.convert(_loose(payload), Frame)
+def _mended(value: Any) -> Frame:
+    frame = msgspec.convert(_unlisted(value), Frame)
     frame.mended = True
     return frame
 
 
-def _loose(payload: bytes) -> Any:
-    try:
-        value: Any = json.loads(payload.decode("utf-8", "replace"), strict=False)
-    except ValueError as error:
-        raise msgspec.DecodeError(str(error)) from error
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
+def _unlisted(value: Any) -> Any:
     if isinstance(value, list):
         # Google wraps an error in a list.
         found = cast("list[Any]", value)

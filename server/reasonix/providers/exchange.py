@@ -1,12 +1,12 @@
 """One request and its streamed reply over HTTP, for every kind of provider."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable
+from copy import copy
 from typing import Protocol, TypeAlias
 
 import httpx
 import msgspec
 
-from reasonix import __version__
 from reasonix.core.error import ConfigError, ProviderError, StreamBroken
 from reasonix.core.limits import CONNECT_S, STREAM_EVENT_BYTES, STREAM_IDLE_S
 from reasonix.core.ports import Clock
@@ -16,13 +16,9 @@ from reasonix.net.redact import redact
 from reasonix.providers.endpoint import Endpoint
 from reasonix.providers.http_body import ReplyBody, error_body
 from reasonix.providers.http_error import connect_error, page_error, status_error
-from reasonix.providers.retry import Schedule, with_retries
-from reasonix.providers.sse import SseSplitter
-
-RESERVED_HEADERS = frozenset(
-    {"authorization", "host", "content-type", "content-length", "transfer-encoding"}
-    | {"connection", "accept", "accept-encoding", "te", "upgrade"}
-)
+from reasonix.providers.retry import Batches, Schedule, with_retries
+from reasonix.providers.route import Route, check_endpoint
+from reasonix.providers.sse import Run, SseSplitter
 
 _BLANK = b"\xef\xbb\xbf \t\r\n"
 
@@ -38,6 +34,14 @@ class Reply(Protocol):
     @property
     def ended(self) -> bool:
         """Whether nothing more will come."""
+        ...
+
+    def carry_on(self, payloads: list[bytes], chunks: list[Chunk], /) -> bool:
+        """Add the chunks of events in a row that all carry on what the last one began.
+
+        The short way for what comes ten thousands of times. False, with nothing taken, where
+        any of them is another; then each goes to `take`.
+        """
         ...
 
     def take(self, payload: bytes, event: str, /) -> list[Chunk]:
@@ -72,10 +76,9 @@ class Exchange:
     def __init__(
         self,
         endpoint: Endpoint,
-        client: httpx.AsyncClient,
+        client: httpx.AsyncClient | None,
         clock: Clock,
-        url: str,
-        headers: Mapping[str, str],
+        route: Route,
         *,
         schedule: Schedule | None = None,
         idle_s: float = STREAM_IDLE_S,
@@ -83,17 +86,26 @@ class Exchange:
         """Make an exchange; it sends nothing yet.
 
         Args:
-            headers: All that identifies and authorises; the ones of HTTP itself are added.
             idle_s: Seconds of silence after which the endpoint counts as gone.
+
+        Raises:
+            ConfigError: There is no client; the endpoint lacks an address, or sets what is not
+                its to set.
+            ProviderError: auth, where the key cannot be sent in a header.
         """
+        if client is None:
+            raise ConfigError(
+                f"Provider {endpoint.name}: kind {endpoint.kind} needs a network client."
+            )
+        check_endpoint(endpoint, route)
         self._endpoint = endpoint
         self._client = client
         self._clock = clock
         self._schedule = schedule or Schedule()
-        self._url = url
+        self._url = route.url
         self._headers = httpx.Headers(
             {
-                **headers,
+                **route.headers(),
                 "Content-Type": "application/json",
                 "Accept": "text/event-stream",
                 # A compressed stream waits in the compressor.
@@ -103,10 +115,18 @@ class Exchange:
         self._target: httpx.URL | None = None
         self._timeout = httpx.Timeout(idle_s, connect=min(CONNECT_S, idle_s))
 
+    def saying(self, header: str, value: str) -> "Exchange":
+        """The same exchange, with one more value in a header that lists some."""
+        other = copy(self)
+        other._headers = httpx.Headers(self._headers)
+        listed = self._headers.get(header)
+        other._headers[header] = f"{listed},{value}" if listed else value
+        return other
+
     def replies(
         self, body: bytes, make_reply: Callable[[], Reply], mend: Mend | None = None
-    ) -> AsyncGenerator[Chunk, None]:
-        """Send the body until a reply is whole or the retries are spent.
+    ) -> Batches:
+        """Send the body until a reply is whole or the retries are spent; yields batches.
 
         Every try sends the same bytes, but for a body that `mend` gives: it is asked once, at
         the first refusal that is not retried.
@@ -117,9 +137,7 @@ class Exchange:
         sending = _Sending(body, mend)
         return with_retries(lambda: self._attempt(sending, make_reply), self._schedule)
 
-    async def _attempt(
-        self, sending: "_Sending", make_reply: Callable[[], Reply]
-    ) -> AsyncGenerator[list[Chunk], None]:
+    async def _attempt(self, sending: "_Sending", make_reply: Callable[[], Reply]) -> Batches:
         response = await self._accepted(sending)
         try:
             incoming = _Incoming(self._endpoint, self._url, response, make_reply())
@@ -159,6 +177,22 @@ class Exchange:
     async def _refusal(self, response: httpx.Response) -> ProviderError:
         body = await error_body(response)
         return status_error(self._endpoint, self._url, response, body, self._clock.now_ms())
+
+
+class OverHttp:
+    """What every kind of provider that uses an exchange has."""
+
+    def __init__(self, endpoint: Endpoint, exchange: Exchange) -> None:
+        self._endpoint = endpoint
+        self._exchange = exchange
+
+    @property
+    def name(self) -> str:
+        return f"{self._endpoint.name}/{self._endpoint.model}"
+
+    @property
+    def window(self) -> int | None:
+        return self._endpoint.window
 
 
 class _Sending:
@@ -231,15 +265,18 @@ class _Incoming:
             raise page_error(self._endpoint, self._url, self._type, self._head)
         return found
 
-    def _chunks(self, events: list[tuple[bytes, str]], *, whole: bool = True) -> list[Chunk]:
+    def _chunks(self, runs: list[Run], *, whole: bool = True) -> list[Chunk]:
         """What came before a failure is still given; the failure is raised by the next read."""
         found: list[Chunk] = []
-        take = self._reply.take
+        reply = self._reply
         payload = b""
-        self._decoded = self._decoded or bool(events)
+        self._decoded = self._decoded or bool(runs)
         try:
-            for payload, event in events:
-                found += take(payload, event)
+            for event, payloads in runs:
+                if reply.carry_on(payloads, found):
+                    continue
+                for payload in payloads:
+                    found += reply.take(payload, event)
         except ProviderError as error:
             self._failure = error
         except msgspec.MsgspecError as error:
@@ -271,67 +308,3 @@ class _Incoming:
             raise StreamBroken(
                 f"Provider {self._endpoint.name} sent JSON that is cut or malformed."
             ) from error
-
-
-def plain_headers(endpoint: Endpoint) -> dict[str, str]:
-    """What every request carries besides the key: who we are and the user's own headers."""
-    return {"User-Agent": f"reasonix/{__version__}", **endpoint.headers}
-
-
-def bearer_headers(endpoint: Endpoint) -> dict[str, str]:
-    """The plain headers and the key as a bearer token."""
-    headers = plain_headers(endpoint)
-    if endpoint.key:
-        headers["Authorization"] = f"Bearer {endpoint.key}"
-    return headers
-
-
-def check_endpoint(
-    endpoint: Endpoint,
-    url: str,
-    reserved_body: frozenset[str],
-    reserved_headers: frozenset[str] = RESERVED_HEADERS,
-) -> None:
-    """Refuse an endpoint that cannot be used.
-
-    Args:
-        url: The address that the kind made of it; empty where nothing was given.
-        reserved_body: Names that extra_body may not set.
-
-    Raises:
-        ConfigError: The endpoint lacks an address, or sets what is not its to set.
-        ProviderError: auth, where the key cannot be sent in a header.
-    """
-    who = f"Provider {endpoint.name}"
-    _check_url(who, url)
-    for name, value in endpoint.headers.items():
-        if name.lower() in reserved_headers:
-            raise ConfigError(f"{who}: the header {name} cannot be set in headers.")
-        if not (_sendable(name) and _sendable(value)):
-            raise ConfigError(f"{who}: the header {name!a} holds characters no header may hold.")
-    if endpoint.key and not _sendable(endpoint.key):
-        raise ProviderError(
-            f"{who}: the key {endpoint.key_variable} in {endpoint.key_file} holds blanks, line "
-            "breaks or characters outside ASCII; enter it again.",
-            code="auth",
-        )
-    for name, value in endpoint.extra_body.items():
-        if name in reserved_body:
-            raise ConfigError(f"{who}: extra_body cannot set {name}.")
-        if value is None:
-            raise ConfigError(f"{who}: extra_body.{name} is null; leave it out instead.")
-
-
-def _check_url(who: str, url: str) -> None:
-    if not url:
-        raise ConfigError(f"{who}: set base_url, such as https://host/v1.")
-    try:
-        parsed = httpx.URL(url)
-    except httpx.InvalidURL as error:
-        raise ConfigError(f"{who}: {url} is not a URL: {error}.") from error
-    if parsed.scheme not in ("http", "https") or not parsed.host:
-        raise ConfigError(f"{who}: {url} is not an http(s) URL.")
-
-
-def _sendable(text: str) -> bool:
-    return text.isascii() and text.isprintable() and text == text.strip()

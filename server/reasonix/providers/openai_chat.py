@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from reasonix.core.error import ConfigError, ProviderError
+from reasonix.core.error import ProviderError
 from reasonix.core.limits import STREAM_IDLE_S
 from reasonix.core.ports import Clock
 from reasonix.core.provider import Chunk, Request, Usage
@@ -14,10 +14,11 @@ from reasonix.providers.chat_body import ChatBodies
 from reasonix.providers.chat_keep import Keeper
 from reasonix.providers.chat_reply import ChatReply
 from reasonix.providers.endpoint import Endpoint
-from reasonix.providers.exchange import Exchange, bearer_headers, check_endpoint
+from reasonix.providers.exchange import Exchange, OverHttp
 from reasonix.providers.http_error import frame_error
 from reasonix.providers.price import priced
-from reasonix.providers.retry import Schedule
+from reasonix.providers.retry import Schedule, each
+from reasonix.providers.route import Route, bearer_headers
 from reasonix.providers.usage import usage_of
 
 RESERVED_BODY = frozenset({"model", "messages", "tools", "stream"})
@@ -40,12 +41,8 @@ def openai_chat(
         ConfigError: The endpoint lacks an address, or sets what is not its to set.
         ProviderError: auth, where the key cannot be sent in a header.
     """
-    if client is None:
-        raise ConfigError(f"Provider {endpoint.name}: kind openai needs a network client.")
-    url = chat_url(endpoint)
-    check_endpoint(endpoint, url, RESERVED_BODY)
-    headers = bearer_headers(endpoint)
-    exchange = Exchange(endpoint, client, clock, url, headers, schedule=schedule, idle_s=idle_s)
+    route = Route(chat_url(endpoint), partial(bearer_headers, endpoint), RESERVED_BODY)
+    exchange = Exchange(endpoint, client, clock, route, schedule=schedule, idle_s=idle_s)
     return OpenAIChat(endpoint, exchange)
 
 
@@ -57,21 +54,12 @@ def chat_url(endpoint: Endpoint) -> str:
     return f"{endpoint.base_url.rstrip('/')}/chat/completions"
 
 
-class OpenAIChat:
+class OpenAIChat(OverHttp):
     """A model behind a chat completions endpoint."""
 
     def __init__(self, endpoint: Endpoint, exchange: Exchange) -> None:
-        self._endpoint = endpoint
-        self._exchange = exchange
+        super().__init__(endpoint, exchange)
         self._bodies = ChatBodies(endpoint)
-
-    @property
-    def name(self) -> str:
-        return f"{self._endpoint.name}/{self._endpoint.model}"
-
-    @property
-    def window(self) -> int | None:
-        return self._endpoint.window
 
     def stream(self, request: Request, /) -> AsyncGenerator[Chunk, None]:
         """Ask for a reply.
@@ -86,7 +74,7 @@ class OpenAIChat:
         def mend(refusal: ProviderError) -> bytes | None:
             return self._bodies.mended(request, str(refusal))
 
-        return self._exchange.replies(body, partial(self._reply, thinking=thinking), mend)
+        return each(self._exchange.replies(body, partial(self._reply, thinking=thinking), mend))
 
     def _reply(self, *, thinking: bool) -> ChatReply:
         endpoint = self._endpoint

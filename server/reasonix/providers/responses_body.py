@@ -1,6 +1,7 @@
 """Request bodies of the Responses API."""
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -18,10 +19,13 @@ from reasonix.core.provider import Prefix, Request
 from reasonix.core.text import scrub
 from reasonix.core.tool import ToolSpec
 from reasonix.providers.bodies import add_item
+from reasonix.providers.call_id import fitting_id
 from reasonix.providers.endpoint import Endpoint
 from reasonix.providers.responses_reply import KIND
 
 UNSEEN = "[An image was left out: this model takes no images.]"
+
+_ID_CHARS = 64
 
 _Clean = Callable[[str], str]
 
@@ -53,6 +57,7 @@ class ResponsesEncoder:
         self._rest = rest
         self._vendor_tools = [msgspec.json.encode(tool) for tool in vendor_tools]
         self._with_ids = with_ids
+        self._own_ids: frozenset[str] = frozenset()
 
     def head(self, prefix: Prefix) -> bytes:
         tools = [_encode_tool(spec) for spec in prefix.tools] + self._vendor_tools
@@ -65,7 +70,11 @@ class ResponsesEncoder:
 
     def append(self, encoded: bytearray, message: Message, before: Message | None) -> None:
         del before
-        own = self._own_items(message.replay) if isinstance(message, AssistantMessage) else b""
+        own = b""
+        if isinstance(message, AssistantMessage):
+            own = self._own_items(message.replay)
+            # What the endpoint gave it takes back, whatever it looks like.
+            self._own_ids = frozenset(call.id for call in message.calls) if own else frozenset()
         items = own or self._items(message)
         if items:
             add_item(encoded, items)
@@ -75,10 +84,12 @@ class ResponsesEncoder:
         return closed(encoded, self._rest(request))
 
     def following(self, request: Request, since: int) -> bytearray:
-        """What `head` and `append` make of the messages from `since` on."""
-        encoded = bytearray(self.head(request.prefix))
+        """What `head` and `append` make of the messages from `since` on, behind a reply."""
+        encoder = copy(self)
+        encoder.append(bytearray(b"["), request.messages[since - 1], None)
+        encoded = bytearray(encoder.head(request.prefix))
         for message in request.messages[since:]:
-            self.append(encoded, message, None)
+            encoder.append(encoded, message, None)
         return encoded
 
     def _own_items(self, replay: Replay | None) -> bytes:
@@ -103,7 +114,7 @@ class ResponsesEncoder:
             case AssistantMessage():
                 # A plain text: pieces of an answer need an id that only the vendor gives.
                 items = [_said("assistant", clean(message.content))] if message.content else []
-                items += [_called(call, clean) for call in message.calls]
+                items += [self._called(call, clean) for call in message.calls]
             case ToolMessage():
                 items = [self._result(message, clean)]
         return msgspec.json.encode(items)[1:-1]
@@ -116,9 +127,21 @@ class ResponsesEncoder:
         )
         return {
             "type": "function_call_output",
-            "call_id": clean(message.call_id),
+            "call_id": self._call_id(message.call_id, clean),
             "output": output,
         }
+
+    def _called(self, call: ToolCall, clean: _Clean) -> dict[str, Any]:
+        return {
+            "type": "function_call",
+            "call_id": self._call_id(call.id, clean),
+            "name": clean(call.name),
+            "arguments": clean(call.arguments),
+        }
+
+    def _call_id(self, call_id: str, clean: _Clean) -> str:
+        own = call_id in self._own_ids
+        return clean(call_id) if own else fitting_id(call_id, _ID_CHARS)
 
     def _content(self, text: str, images: Sequence[Image], clean: _Clean) -> list[dict[str, Any]]:
         parts = [{"type": "input_text", "text": clean(text)}] if text or not images else []
@@ -166,15 +189,6 @@ def _encode_tool(spec: ToolSpec) -> bytes:
 
 def _said(role: str, content: Any) -> dict[str, Any]:
     return {"type": "message", "role": role, "content": content}
-
-
-def _called(call: ToolCall, clean: _Clean) -> dict[str, Any]:
-    return {
-        "type": "function_call",
-        "call_id": clean(call.id),
-        "name": clean(call.name),
-        "arguments": clean(call.arguments),
-    }
 
 
 def _same(text: str) -> str:

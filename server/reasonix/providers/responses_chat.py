@@ -7,20 +7,21 @@ from functools import partial
 import httpx
 from msgspec import Struct
 
-from reasonix.core.error import ConfigError, ProviderError
+from reasonix.core.error import ProviderError
 from reasonix.core.limits import STREAM_IDLE_S
 from reasonix.core.message import AssistantMessage
 from reasonix.core.ports import Clock
 from reasonix.core.provider import Chunk, Request
 from reasonix.providers.bodies import Bodies
 from reasonix.providers.endpoint import Endpoint
-from reasonix.providers.exchange import Exchange, bearer_headers, check_endpoint
+from reasonix.providers.exchange import Exchange, OverHttp
 from reasonix.providers.http_error import frame_error
 from reasonix.providers.price import priced
 from reasonix.providers.responses_body import ResponsesEncoder, closed
 from reasonix.providers.responses_reply import ResponsesReply
 from reasonix.providers.responses_rest import IDS, Rest
-from reasonix.providers.retry import Schedule
+from reasonix.providers.retry import Schedule, each
+from reasonix.providers.route import Route, bearer_headers
 from reasonix.providers.trait import traits_of
 from reasonix.providers.usage import usage_of
 
@@ -51,12 +52,8 @@ def responses_chat(
             reasoning_protocol that there is not.
         ProviderError: auth, where the key cannot be sent in a header.
     """
-    if client is None:
-        raise ConfigError(f"Provider {endpoint.name}: kind responses needs a network client.")
-    url = responses_url(endpoint)
-    check_endpoint(endpoint, url, RESERVED_BODY)
-    headers = bearer_headers(endpoint)
-    exchange = Exchange(endpoint, client, clock, url, headers, schedule=schedule, idle_s=idle_s)
+    route = Route(responses_url(endpoint), partial(bearer_headers, endpoint), RESERVED_BODY)
+    exchange = Exchange(endpoint, client, clock, route, schedule=schedule, idle_s=idle_s)
     return ResponsesChat(endpoint, exchange)
 
 
@@ -75,12 +72,11 @@ class _Link(Struct, frozen=True):
     items: bytes
 
 
-class ResponsesChat:
+class ResponsesChat(OverHttp):
     """A model behind a responses endpoint."""
 
     def __init__(self, endpoint: Endpoint, exchange: Exchange) -> None:
-        self._endpoint = endpoint
-        self._exchange = exchange
+        super().__init__(endpoint, exchange)
         self._traits = traits_of(endpoint)
         self._links: dict[int, _Link] = {}
         wanted = endpoint.responses_mode == "stateful"
@@ -88,19 +84,10 @@ class ResponsesChat:
         self._rest = Rest(endpoint, self._traits, stateful=self._stateful)
         self._write_anew()
 
-    @property
-    def name(self) -> str:
-        return f"{self._endpoint.name}/{self._endpoint.model}"
-
-    @property
-    def window(self) -> int | None:
-        return self._endpoint.window
-
     def stream(self, request: Request, /) -> AsyncGenerator[Chunk, None]:
         body = self._body(request)
-        return self._exchange.replies(
-            body, partial(self._reply, request), partial(self._mended, request)
-        )
+        reply, mend = partial(self._reply, request), partial(self._mended, request)
+        return each(self._exchange.replies(body, reply, mend))
 
     def _body(self, request: Request) -> bytes:
         link = self._links.get(request.lineage)

@@ -54,7 +54,9 @@ class Slot:
             found = self._shown[key] = Shown()
         return found
 
-    def delta(self, kind: str, part: int, text: str, *, mended: bool) -> Chunk | None:
+    def delta(
+        self, kind: str, part: int, text: str, *, mended: bool
+    ) -> TextDelta | ReasoningDelta | None:
         """The chunk of a new piece of a part."""
         shown = self.shown(kind, part)
         if mended and text:

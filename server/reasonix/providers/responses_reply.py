@@ -1,6 +1,6 @@
 """One reply of the Responses API: events in, chunks out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -8,7 +8,15 @@ from msgspec import Raw
 
 from reasonix.core.error import ProviderError, StreamBroken
 from reasonix.core.message import Replay
-from reasonix.core.provider import CallReady, Chunk, Finish, StreamEnd, TextDelta, Usage
+from reasonix.core.provider import (
+    CallReady,
+    Chunk,
+    Finish,
+    ReasoningDelta,
+    StreamEnd,
+    TextDelta,
+    Usage,
+)
 from reasonix.providers.responses_items import (
     REFUSAL,
     SUMMARY,
@@ -21,13 +29,15 @@ from reasonix.providers.responses_wire import (
     Answer,
     Event,
     Piece,
+    SummaryPiece,
+    TextPiece,
+    ThoughtPiece,
     as_text,
-    decode_event,
-    decode_piece,
     events,
     read_answer,
     read_item,
     read_part,
+    read_pieces,
 )
 
 KIND = "responses"
@@ -41,6 +51,40 @@ _TEXTS: tuple[tuple[str, str], ...] = (
 _OPENINGS = ("response.created", "response.queued", "response.in_progress")
 _TEXT_DELTA = "response.output_text.delta"
 _UNFINISHED = ("queued", "in_progress")
+
+
+_PIECES = {TEXT: TextPiece, THOUGHT: ThoughtPiece, SUMMARY: SummaryPiece}
+
+
+class _GoesOn:
+    """The text that the last event was a piece of."""
+
+    def __init__(
+        self,
+        event: Event,
+        kind: type[Piece],
+        chunk: type[TextDelta | ReasoningDelta],
+        shown: Shown,
+    ) -> None:
+        self._kind = kind
+        self._index = event.output_index
+        self._item_id = event.item_id
+        self._part = event.summary_index if kind is SummaryPiece else event.content_index
+        self.chunk = chunk
+        self.shown = shown
+
+    def carried_on(self, pieces: Sequence[Piece]) -> list[str]:
+        """The texts of those pieces that are of it too."""
+        kind, index, item_id, part = self._kind, self._index, self._item_id, self._part
+        return [
+            piece.delta
+            for piece in pieces
+            if type(piece) is kind
+            and piece.output_index == index
+            and piece.item_id == item_id
+            and piece.part == part
+            and piece.delta
+        ]
 
 
 class ResponsesReply:
@@ -75,11 +119,22 @@ class ResponsesReply:
         self._begun = False
         self._from_middle = False
         self._mended = False
-        self._goes_on: Shown | None = None
-        self._place: tuple[Any, Any, Any] = (None, None, None)
+        self._goes_on: _GoesOn | None = None
         self._id = ""
         self.finished = False
         self.ended = False
+
+    def carry_on(self, payloads: list[bytes], chunks: list[Chunk]) -> bool:
+        """Add the chunks of events that all carry on the text of the event before them."""
+        last = self._goes_on
+        if last is None:
+            return False
+        pieces = last.carried_on(read_pieces(payloads))
+        if len(pieces) != len(payloads):
+            return False
+        last.shown.chars += sum(map(len, pieces))
+        chunks += map(last.chunk, pieces)
+        return True
 
     def take(self, payload: bytes, event: str = "") -> list[Chunk]:
         """The chunks of one event.
@@ -89,37 +144,17 @@ class ResponsesReply:
             ProviderError: It reports an error.
         """
         chunks: list[Chunk] = []
-        try:
-            # Nearly all events carry on the text of the one before.
-            if self._goes_on is not None and (text := self._next_piece(decode_piece(payload))):
-                self._goes_on.chars += len(text)
-                chunks.append(TextDelta(text))
-                return chunks
-            found = decode_event(payload)
-        except (msgspec.MsgspecError, RecursionError):
-            self._take_all(events(payload), event, chunks)
-        else:
-            self._take_event(found, found.type or event, chunks)
-        return chunks
-
-    def _next_piece(self, piece: Piece) -> str:
-        text = piece.delta
-        if piece.type != _TEXT_DELTA or piece.error or not isinstance(text, str):
-            return ""
-        place = (piece.output_index, piece.item_id, piece.content_index)
-        return text if place == self._place else ""
-
-    def _take_all(self, found_all: list[Event | None], event: str, chunks: list[Chunk]) -> None:
-        for found in found_all:
+        for found, _ in events(payload):
             if found is None:
                 self.finished = self.ended = True
             else:
                 self._take_event(found, found.type or event, chunks)
+        return chunks
 
     def document(self, body: bytes) -> list[Chunk]:
         """The chunks of a whole response object, which needs no end mark."""
         chunks: list[Chunk] = []
-        for found in events(body):
+        for found, _ in events(body):
             if found is None:
                 continue
             self._take_trouble(found, found.type or "")
@@ -193,9 +228,9 @@ class ResponsesReply:
         if chunk is None:
             return
         chunks.append(chunk)
-        if part_kind is TEXT and not self._mended:
-            self._goes_on = slot.shown(TEXT, _part_place(event))
-            self._place = (event.output_index, event.item_id, event.content_index)
+        if part_kind in _PIECES and not self._mended:
+            shown = slot.shown(part_kind, _part_place(event))
+            self._goes_on = _GoesOn(event, _PIECES[part_kind], type(chunk), shown)
 
     def _take_done(self, event: Event, kind: str, chunks: list[Chunk]) -> None:
         if kind == "response.function_call_arguments.done":

@@ -4,9 +4,10 @@ import json
 from typing import Any, TypeVar, cast
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from reasonix.core.text import scrub
+from reasonix.providers.payload import read_payload
 
 # Fields are Any where servers disagree on the type; the reply sorts them out.
 
@@ -40,14 +41,25 @@ class Event(Struct, gc=False):
 
 
 class Piece(Struct, gc=False):
-    """What a piece of text needs of its event; most events are one, and this costs least."""
+    """An event with a piece of a text: most events are one, and this costs least."""
 
-    type: Any = None
-    delta: Any = None
-    item_id: Any = None
-    output_index: Any = None
-    content_index: Any = None
-    error: Any = None
+    delta: str
+    item_id: str | None = None
+    output_index: int | None = None
+    part: int | None = field(name="content_index", default=None)
+    error: None = None
+
+
+class TextPiece(Piece, tag="response.output_text.delta", gc=False):
+    pass
+
+
+class ThoughtPiece(Piece, tag="response.reasoning_text.delta", gc=False):
+    pass
+
+
+class SummaryPiece(Piece, tag="response.reasoning_summary_text.delta", gc=False):
+    part: int | None = field(name="summary_index", default=None)
 
 
 class Part(Struct):
@@ -94,46 +106,17 @@ class Answer(Struct):
 
 _T = TypeVar("_T", bound=Struct)
 
-DONE = b"[DONE]"
-
-decode_event = msgspec.json.Decoder(Event).decode
-decode_piece = msgspec.json.Decoder(Piece).decode
+_decode = msgspec.json.Decoder(Event).decode
+_decode_piece = msgspec.json.Decoder(TextPiece | ThoughtPiece | SummaryPiece).decode
 _RAW = ("item", "part", "response")
 
 
-def events(payload: bytes) -> list[Event | None]:
-    """Decode one payload; None stands for the end mark that some servers send.
-
-    Invalid UTF-8 becomes U+FFFD and raw control characters are kept. Servers that forget the
-    blank line between events give several lines here.
-
-    Raises:
-        msgspec.MsgspecError: The payload is not JSON, or not an event.
-    """
-    try:
-        return [decode_event(payload)]
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
-    except msgspec.MsgspecError:
-        text = payload.strip()
-        if text in (DONE, b""):
-            return [None] if text else []
-        lines = payload.split(b"\n")
-        try:
-            return [_mended(payload)]
-        except msgspec.MsgspecError:
-            if len(lines) == 1:
-                raise
-        return [found for line in lines if line.strip() for found in events(line)]
+def events(payload: bytes) -> list[tuple[Event | None, bytes]]:
+    """The events of one payload; see `read_payload`."""
+    return read_payload(payload, _decode, _mended)
 
 
-def _mended(payload: bytes) -> Event:
-    try:
-        value: Any = json.loads(payload.decode("utf-8", "replace"), strict=False)
-    except ValueError as error:
-        raise msgspec.DecodeError(str(error)) from error
-    except RecursionError as error:
-        raise msgspec.DecodeError("nested too deeply") from error
+def _mended(value: Any) -> Event:
     if not isinstance(value, dict):
         raise msgspec.ValidationError("Expected `object`")
     fields = cast("dict[str, Any]", value)
@@ -143,6 +126,14 @@ def _mended(payload: bytes) -> Event:
         setattr(event, name, Raw(scrub(json.dumps(inner, ensure_ascii=False)).encode()))
     event.mended = True
     return event
+
+
+def read_pieces(payloads: list[bytes]) -> list[TextPiece | ThoughtPiece | SummaryPiece]:
+    """The payloads where each is a piece of a text; empty where any is not."""
+    try:
+        return list(map(_decode_piece, payloads))
+    except (msgspec.MsgspecError, RecursionError):
+        return []
 
 
 def read_item(raw: Raw) -> Item:

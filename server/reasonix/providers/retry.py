@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -32,14 +33,25 @@ class Schedule(Struct, frozen=True):
         return min(plain * (1 + JITTER * self.chance()), MAX_DELAY_S)
 
 
-async def with_retries(
-    attempt: Callable[[], AsyncGenerator[list[Chunk], None]], schedule: Schedule
-) -> AsyncGenerator[Chunk, None]:
-    """Run attempts of one frozen request until one ends; they yield chunks in batches.
+Batches: TypeAlias = AsyncGenerator[list[Chunk], None]
+"""Chunks as they come in: all that one piece of the reply gave."""
+
+
+async def each(batches: Batches) -> AsyncGenerator[Chunk, None]:
+    """The chunks one by one."""
+    async with aclosing(batches):
+        async for chunks in batches:
+            for chunk in chunks:
+                yield chunk
+
+
+async def with_retries(attempt: Callable[[], Batches], schedule: Schedule) -> Batches:
+    """Run attempts of one frozen request until one ends.
 
     Failures before a reply (Unavailable) allow TRIES tries in all; a reply that breaks
-    (StreamBroken) is replayed REPLAYS times. A Retrying is yielded before each wait; its
-    `attempt` is the number of the try about to be made, its `max` how many there can be.
+    (StreamBroken) is replayed REPLAYS times. A batch with one Retrying is yielded before each
+    wait; its `attempt` is the number of the try about to be made, its `max` how many there can
+    be.
 
     Raises:
         ProviderError: What ended the last attempt.
@@ -49,8 +61,7 @@ async def with_retries(
         try:
             async with aclosing(attempt()) as batches:
                 async for chunks in batches:
-                    for chunk in chunks:
-                        yield chunk
+                    yield chunks
             return
         except Unavailable as error:
             refused += 1
@@ -64,5 +75,5 @@ async def with_retries(
                 raise
             delay_s = schedule.delay_s(broken)
             notice = Retrying(broken + 1, REPLAYS + 1, round(delay_s * 1000), str(error), "stream")
-        yield notice
+        yield [notice]
         await schedule.sleep(delay_s)

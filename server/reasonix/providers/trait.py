@@ -147,6 +147,7 @@ _OPENAI_ROW = Traits(
         search={"type": "web_search"},
     ),
     limit_field="max_completion_tokens",
+    id_chars=40,
     outputs=(
         ("gpt-4o*", 16_384),
         ("gpt-4.1*", 32_768),
@@ -300,6 +301,8 @@ ROWS: tuple[Traits, ...] = (
             off_word="none",
             echo="reasoning_details",
         ),
+        # OpenAI's own, whose models stand behind it too.
+        id_chars=40,
         responses=Responses(stateful=False),
         search_tool={"type": "openrouter:web_search"},
     ),

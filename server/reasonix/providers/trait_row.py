@@ -120,7 +120,8 @@ class Traits(Struct, frozen=True, kw_only=True):
         image_urls: Images may be named by address.
         search_tool, search_fields: The vendor's own search in chat completions: an entry of
             `tools`, or fields of the body.
-        short_ids: Ids of calls must be nine letters or digits.
+        short_ids: Ids of calls must be nine letters or digits in chat completions.
+        id_chars: Most characters of an id of a call there; 0 where no limit is known.
     """
 
     name: str
@@ -141,6 +142,7 @@ class Traits(Struct, frozen=True, kw_only=True):
     search_tool: Mapping[str, Any] | None = None
     search_fields: Mapping[str, Any] | None = None
     short_ids: bool = False
+    id_chars: int = 0
 
     def output_capability(self, model: str) -> int | None:
         """Most tokens of one reply of a model, None where unknown."""

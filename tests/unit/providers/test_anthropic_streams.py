@@ -468,12 +468,20 @@ async def test_after_a_retry_what_a_pause_had_given_is_told_again() -> None:
     ]
 
 
-async def test_a_reply_that_pauses_for_ever_ends_as_cut_off() -> None:
+async def test_a_reply_that_pauses_for_ever_fails_and_says_so() -> None:
     async with messaging(*[Reply((named(*PAUSED),))] * 9) as (provider, server):
         told = await ask(provider)
     assert len(server.requests) == 9
+    assert told.text == "first " * 9
+    assert str(told.error) == (
+        "Provider fake paused its reply 9 times and did not end it. Ask again, for less at once."
+    )
+
+
+async def test_the_last_pause_allowed_may_be_followed_by_the_end() -> None:
+    pauses = [Reply((named(*PAUSED),))] * 8
+    async with messaging(*pauses, Reply((named(*WENT_ON),))) as (provider, _):
+        told = await ask(provider)
     end = told.chunks[-1]
     assert isinstance(end, StreamEnd)
-    assert (end.finish, end.usage.requests) == (Finish.LENGTH, 9)
-    types = [found["type"] for found in kept(told) or ()]
-    assert types == ["thinking", "text"] * 9
+    assert (end.finish, end.usage) == (Finish.STOP, Usage(90, 18, requests=9))
