@@ -62,7 +62,7 @@ test: check
 	$(PY) -m pytest -m "not long"
 
 test-all: check
-	$(PY) -m pytest -m "long or not long"
+	TEST_TIER=long $(PY) -m pytest -m "long or not long"
 
 bench: $(DEV)
 	PYTHONPATH=$(CURDIR)/server:$(CURDIR)/tests $(PY) -m bench

@@ -13,6 +13,7 @@ from architecture.source import functions, mentions, package_files, scoped, shor
 BLANKET = {
     ("agent/dispatch.py", "_outcome"): "a tool's bug is a result, not the end of the turn",
     ("host/controller.py", "_ending"): "a turn's bug ends that turn, not its siblings",
+    ("host/jobs.py", "_carry"): "a job's bug ends that job, not the session",
     ("lsp/protocol.py", "*"): "a request's bug is answered as internal",
     ("cli/main.py", "*"): "a command's bug ends with a sentence and exit code 1",
 }
@@ -23,6 +24,12 @@ IMPORT_BY_NAME = {
     "cli/table.py": "one command's module per run: `run` must not pay for the others",
     "config/source.py": "the TOML grammar finds a line number, on a config fault only",
     "agent/fault.py": "jsonschema lists further faults of the model's arguments",
+    "tools/rename.py": "ctypes, for the first file that is moved",
+    "tools/directory.py": "ctypes, for the first file that is written",
+    "tools/code_index.py": "the parser, for the first question about symbols",
+    "tools/delete_symbol.py": "the parser, for the first symbol that is deleted",
+    "tools/syntax.py": "one grammar per language, for the first file of it",
+    "tools/guess.py": "chardet, for the first file that is not UTF-8",
     "providers/registry.py": "one kind's module per model: `run` must not pay for the others",
     "lsp/server.py": "the host loads behind the answer to initialize",
 }
@@ -33,18 +40,28 @@ ROADS: dict[str, tuple[str, ...]] = {
     r"asyncio\.create_subprocess_(exec|shell)": (
         "sandbox/process.py",
         "sandbox/channel.py",
+        "sandbox/guard.py",
         "tools/search.py",
     ),
     # Both probe before there is a loop: what the machine has, whether a sandbox starts.
     r"subprocess\.\w+": ("host/environment.py", "sandbox/bubblewrap.py"),
     r"os\.(fork|forkpty|posix_spawnp?|spawn\w+|exec[lv]\w*|system|popen)": (),
     r"os\.(kill|killpg)": ("sandbox/tree.py", "host/environment.py"),
-    r"os\.(replace|rename|renames|link|symlink)": ("config/atomic.py", "tools/place.py"),
+    r"os\.(replace|rename|renames|link|symlink)": (
+        "config/atomic.py",
+        "tools/directory.py",
+        "tools/rename.py",
+    ),
     r"os\.(fsync|fdatasync)": (
         "config/atomic.py",
         "log/journal.py",
         "log/results.py",
+        "tools/directory.py",
+        "tools/folder.py",
         "tools/place.py",
+        "tools/rename.py",
+        "tools/swap.py",
+        "tools/temporary.py",
     ),
     # record.py: the file that --record names.
     r"os\.(write|truncate|ftruncate)": (
@@ -54,6 +71,8 @@ ROADS: dict[str, tuple[str, ...]] = {
         "lsp/transport.py",
         "providers/record.py",
         "tools/place.py",
+        "tools/rename.py",
+        "tools/temporary.py",
     ),
     # run.py: the file that --metrics names. demo.py: its own temporary project.
     r"\.(write_text|write_bytes|touch)": ("cli/run.py", "cli/demo.py", "log/copy.py"),
@@ -85,7 +104,7 @@ ROADS: dict[str, tuple[str, ...]] = {
     r"(threading\.(Thread|Timer)|concurrent\.futures\.\w+)": ("lsp/transport.py",),
     r"asyncio\.(create_task|ensure_future|gather|wait_for)": (),
     # A waiting client and a write to disk outlive the cancellation of who waits for them.
-    r"asyncio\.(wait|shield)": ("host/controller.py", "tools/disk.py"),
+    r"asyncio\.(wait|shield)": ("host/controller.py", "tools/settled.py"),
     r"(signal\.signal|\.add_signal_handler)": ("cli/",),
     r"(print|input)": ("cli/",),
     # scan.py is also the scanner's own process.

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.chunks import chunk_rows
+from bench.files import file_rows
 from bench.measure import Bench, first_answer_ms, median, run, step_ms
 from bench.server import FILES
 
@@ -198,9 +199,19 @@ def chunks(place: Bench) -> list[Bar]:
     return [Bar(*row) for row in chunk_rows()]
 
 
+def files(place: Bench) -> list[Bar]:
+    return [Bar(*row) for row in file_rows(place)]
+
+
 def main() -> int:
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores, medians of {ROUNDS}\n")
-    parts = {"turn": one_turn, "steps": long_session, "chunks": chunks, "initialize": initialize}
+    parts = {
+        "turn": one_turn,
+        "steps": long_session,
+        "chunks": chunks,
+        "files": files,
+        "initialize": initialize,
+    }
     wanted = sys.argv[1:] or list(parts)
     with bench() as place:
         bars = [bar for name in wanted for bar in parts[name](place)]

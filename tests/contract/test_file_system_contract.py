@@ -5,13 +5,29 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from fakes.files import Editor, EditorFileSystem, Habit, MemoryFileSystem
+from fakes.cases import cases
+from fakes.files import (
+    WINDOW_LINE_CHARS,
+    Editor,
+    EditorFileSystem,
+    Habit,
+    MemoryFileSystem,
+)
 from reasonix.core.error import ToolFault
-from reasonix.core.ports import Committed, Conflict, FileSystem, Unconfirmed
+from reasonix.core.ports import (
+    Committed,
+    Conflict,
+    FileSystem,
+    FileWindow,
+    Snapshot,
+    Unconfirmed,
+)
 from reasonix.tools.disk import DiskFileSystem
+from reasonix.tools.encoding import encode
+from reasonix.tools.line import split_lines
 from reasonix.tools.lock import PathLocks
 
 
@@ -178,22 +194,62 @@ WORDS = st.text(
 
 
 @given(raw=st.binary(max_size=300), text=WORDS)
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@cases()
 async def test_no_bytes_are_lost_by_reading_and_writing(
     place: Place, raw: bytes, text: str
 ) -> None:
     place.put(raw)
     try:
         base = await place.files.read(place.path)
+        await place.files.commit(place.path, base, text + base.text)
     except ToolFault as fault:
-        assert fault.code == "unavailable"
+        assert fault.code in ("unavailable", "invalid_arguments")
+        assert place.get() == raw
         return
-    await place.files.commit(place.path, base, text + base.text)
-    later = await place.files.read(place.path)
-    await place.files.commit(place.path, later, later.text.removeprefix(text))
-    assert place.get() == raw
+    mark = encode("", base.encoding, bom=base.bom)
+    added = encode(text, base.encoding, bom=False)
+    assert place.get() == mark + added + raw[len(mark) :]
+
+
+TEXTS = st.text(st.sampled_from("ab\r\n\x0c\u2028ä€\U0001f600"), max_size=60)
+
+
+@given(text=TEXTS, first=st.integers(1, 12), count=st.integers(1, 12), data=st.data())
+@cases()
+async def test_a_window_shows_the_lines_that_the_whole_file_has(
+    place: Place, text: str, first: int, count: int, data: st.DataObject
+) -> None:
+    codec = data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
+    place.put(f"{text}.".encode(codec))
+    whole = await place.files.window(place.path, first, count, 1000)
+    assert isinstance(whole, Snapshot)
+    assert whole == await place.files.read(place.path)
+    found = await place.files.window(place.path, first, count, 0)
+    assert isinstance(found, FileWindow)
+    every = split_lines(f"{text}.")
+    assert list(found.lines) == every[first - 1 : first - 1 + count]
+    assert found.total == (len(every) if first - 1 + count >= len(every) else None)
+    assert (found.first, found.cut, found.encoding) == (first, (), whole.encoding)
+
+
+async def test_a_window_holds_no_more_of_a_long_line_than_is_ever_shown(place: Place) -> None:
+    place.put("short\n{0}\r\n{0}\nlast".format("ä" * 9000).encode())
+    found = await place.files.window(place.path, 1, 4, 0)
+    assert isinstance(found, FileWindow)
+    held = "ä" * WINDOW_LINE_CHARS
+    assert found.lines == ("short\n", held + "\r\n", held + "\n", "last")
+    assert (found.cut, found.total) == ((2, 3), 4)
+
+
+async def test_a_window_of_what_is_no_text_or_not_there_is_a_fault(place: Place) -> None:
+    with pytest.raises(ToolFault) as caught:
+        await place.files.window(place.path, 1, 1, 0)
+    assert caught.value.code == "not_found"
+    place.put(b"\x7fELF\0\0\0")
+    for whole_bytes in (0, 1000):
+        with pytest.raises(ToolFault) as caught:
+            await place.files.window(place.path, 1, 1, whole_bytes)
+        assert caught.value.code == "unavailable"
 
 
 @pytest.mark.parametrize("habit", LIARS)

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from fakes.clock import CountingIds, FixedClock
 from fakes.provider import ScriptedProvider
 from reasonix.agent.dispatch import Dispatcher
+from reasonix.agent.evidence.coordinator import Coordinator
+from reasonix.agent.evidence.observation import Observations
 from reasonix.agent.loop import Agent
-from reasonix.agent.observation import Observations
 from reasonix.agent.session import Session
 from reasonix.agent.toolbox import Toolbox
 from reasonix.core.error import StorageError, ToolFault
@@ -17,6 +19,7 @@ from reasonix.core.gate import EarlyGuard, Guard
 from reasonix.core.message import Message, UserMessage
 from reasonix.core.provider import Prefix
 from reasonix.core.tool import Tool
+from reasonix.tools.compared import compared
 
 
 class MemoryJournal:
@@ -98,21 +101,37 @@ def engine(
 ) -> Engine:
     journal, results = MemoryJournal(), MemoryResults()
     toolbox = Toolbox(tuple(visible), hidden or {})
-    dispatcher = Dispatcher(toolbox, early, guards, journal, results, FixedClock(), Observations())
     session = Session(Prefix("system", toolbox.specs), journal, messages)
-    agent = Agent(session, provider, dispatcher, journal, CountingIds(), max_steps=max_steps)
+    dispatcher = Dispatcher(
+        toolbox,
+        early,
+        guards,
+        journal,
+        results,
+        FixedClock(),
+        Observations(Path("/"), compared),
+        standing=session.standing,
+    )
+    reads = Coordinator(CountingIds(), lambda: None)
+    agent = Agent(session, provider, dispatcher, journal, CountingIds(), reads, max_steps=max_steps)
     return Engine(agent, provider, journal, results)
 
 
 OPENINGS: Mapping[str, Callable[[Any], str]] = {
     "tool_started": lambda event: event.call_id,
     "approval_requested": lambda event: event.approval.approval_id,
+    "question_asked": lambda event: event.question.question_id,
 }
 CLOSINGS: Mapping[str, Callable[[Any], str]] = {
     "tool_finished": lambda event: event.call_id,
     "approval_resolved": lambda event: event.approval_id,
+    "question_answered": lambda event: event.question_id,
 }
-PAIRS = {"tool_finished": "tool_started", "approval_resolved": "approval_requested"}
+PAIRS = {
+    "tool_finished": "tool_started",
+    "approval_resolved": "approval_requested",
+    "question_answered": "question_asked",
+}
 
 
 def check_grammar(events: Iterable[Event]) -> None:

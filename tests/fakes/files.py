@@ -5,9 +5,11 @@ from enum import Enum, auto
 from pathlib import Path
 
 from reasonix.core.error import ToolFault
-from reasonix.core.ports import Commit, Committed, Conflict, Snapshot, Unconfirmed
+from reasonix.core.ports import Commit, Committed, Conflict, FileWindow, Snapshot, Unconfirmed
 from reasonix.tools.encoding import decode, encode, identity_of
-from reasonix.tools.line import main_ending
+from reasonix.tools.line import bare, main_ending, split_lines
+
+WINDOW_LINE_CHARS = 4096
 
 
 class MemoryFileSystem:
@@ -18,6 +20,30 @@ class MemoryFileSystem:
 
     async def read(self, path: Path, /) -> Snapshot:
         return self.snapshot(path)
+
+    async def window(
+        self, path: Path, first: int, count: int, whole_bytes: int, /
+    ) -> Snapshot | FileWindow:
+        found = self.snapshot(path)
+        if len(self.files[path]) <= whole_bytes:
+            return found
+        every = split_lines(found.text)
+        end = first - 1 + count
+        part = every[first - 1 : end]
+        long = [at for at, line in enumerate(part) if len(bare(line)) > WINDOW_LINE_CHARS]
+        for at in long:
+            text = bare(part[at])
+            part[at] = text[:WINDOW_LINE_CHARS] + part[at][len(text) :]
+        return FileWindow(
+            path,
+            tuple(part),
+            first,
+            len(every) if end >= len(every) else None,
+            found.identity,
+            eol=main_ending("".join(part)),
+            encoding=found.encoding,
+            cut=tuple(first + at for at in long),
+        )
 
     async def identity(self, path: Path, /) -> str | None:
         return identity_of(self.files[path]) if path in self.files else None
@@ -118,6 +144,11 @@ class EditorFileSystem:
 
     async def read(self, path: Path, /) -> Snapshot:
         return self._buffers.snapshot(path)
+
+    async def window(
+        self, path: Path, first: int, count: int, whole_bytes: int, /
+    ) -> Snapshot | FileWindow:
+        return await self._buffers.window(path, first, count, whole_bytes)
 
     async def identity(self, path: Path, /) -> str | None:
         return await self._buffers.identity(path)

@@ -7,8 +7,9 @@ from pathlib import Path
 from fakes.clock import FixedClock
 from fakes.provider import ScriptedProvider
 from reasonix.agent.dispatch import Dispatcher
+from reasonix.agent.evidence.coordinator import Coordinator
+from reasonix.agent.evidence.observation import Observations
 from reasonix.agent.loop import Agent
-from reasonix.agent.observation import Observations
 from reasonix.agent.session import Session
 from reasonix.agent.toolbox import Toolbox
 from reasonix.core.approval import ApprovalDraft, Choice
@@ -21,9 +22,11 @@ from reasonix.host.clock import RandomIds
 from reasonix.host.host import Host, HostParts, open_host
 from reasonix.host.opening import Engine, Opener, Seat
 from reasonix.host.option import SessionOptions
+from reasonix.host.questions import Questions
 from reasonix.host.record import SessionState
 from reasonix.host.stream import Sink
 from reasonix.log.store import SessionStore
+from reasonix.tools.compared import compared
 
 CHOICES = (Choice("allow_once", "Allow once"), Choice("deny", "Deny"))
 
@@ -73,11 +76,12 @@ class ScriptedEngines:
             seat.journal,
             seat.results,
             FixedClock(),
-            Observations(),
+            Observations(seat.root, compared),
         )
         prefix = seat.prefix or Prefix("system", toolbox.specs)
         session = Session(prefix, seat.journal, seat.messages)
-        agent = Agent(session, self._provider, dispatcher, seat.journal, RandomIds())
+        reads = Coordinator(RandomIds(), lambda: None)
+        agent = Agent(session, self._provider, dispatcher, seat.journal, RandomIds(), reads)
         return Engine(agent, self._ready, _nothing, ())
 
 
@@ -96,8 +100,8 @@ async def scripted_host(
     store, clock, ids = SessionStore(state), FixedClock(), RandomIds()
     engines = ScriptedEngines(provider, tools, ready, asks=asks)
 
-    def opener(publish: Sink, approvals: Approvals) -> Opener:
-        return Opener(store, engines, publish, approvals, clock, ids)
+    def opener(publish: Sink, approvals: Approvals, questions: Questions) -> Opener:
+        return Opener(store, engines, publish, approvals, questions, clock, ids)
 
     async with open_host(HostParts(store, opener, clock, ids)) as host:
         yield host

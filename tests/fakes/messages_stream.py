@@ -79,12 +79,12 @@ def stop(reason: str | None = "end_turn", usage: Json | None = None, **more: Any
 
 
 def spoken_events(spoken: Json) -> list[Json]:
-    """The events of {"text", "reasoning", "refusal", "calls": [{"id", "name", "arguments"}],
-    "finish"}; the pieces of several calls interleave."""
+    """The events of {"text", "reasoning", "signature", "refusal", "calls": [{"id", "name",
+    "arguments"}], "finish"}; the pieces of several calls interleave."""
     events: list[Json] = []
     blocks = 0
     if spoken.get("reasoning"):
-        events += thinking_block(blocks, spoken["reasoning"])
+        events += thinking_block(blocks, spoken["reasoning"], signature=spoken.get("signature", ""))
         blocks += 1
     if text := spoken.get("text") or spoken.get("refusal"):
         words = text.split(" ")

@@ -12,10 +12,10 @@ import asyncio
 import base64
 import json
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 Json = dict[str, Any]
 Piece = bytes | asyncio.Event
@@ -163,16 +163,20 @@ def reply_from(script: Json) -> Reply:
     )
 
 
+Step: TypeAlias = Reply | Callable[[bytes], Reply]
+
+
 class ModelServer:
     """Answers POSTs with its replies in order, GETs of `/models` with its model names.
 
-    A request beyond the script gets status 400, which no client retries.
+    A reply may be made from the body of its request. A request beyond the script gets status
+    400, which no client retries.
     """
 
     def __init__(
         self, *replies: Reply, models: Iterable[str] = ("m",), log: Path | None = None
     ) -> None:
-        self.replies = list(replies)
+        self.replies: list[Step] = list(replies)
         self.requests: list[Received] = []
         self.connections = 0
         self._models = tuple(models)
@@ -237,7 +241,8 @@ class ModelServer:
             )
         if not self.replies:
             return error_reply(400, {"message": "The script has no further reply."})
-        return self.replies.pop(0)
+        reply = self.replies.pop(0)
+        return reply if isinstance(reply, Reply) else reply(request.body)
 
     async def _answer(self, writer: asyncio.StreamWriter, reply: Reply) -> bool:
         """Send a reply; returns whether the connection may carry another request."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from reasonix.cli.main import main
+from reasonix.tools.directory import Directory
 
 KINDS = ("append", "sync", "write", "settle", "rename", "renamed")
 
@@ -62,20 +63,36 @@ def arm(death: Death) -> None:
             die()
         real_fsync(descriptor)
 
+    os.write, os.fsync = write, fsync
+    arm_names(death)
+
+
+def arm_names(death: Death) -> None:
+    def strike(target: str, give: Callable[[], None]) -> None:
+        # Only the workspace's files count, not the listing copies of the state folder.
+        ours = death.in_workspace(target)
+        if ours and death.strikes("rename"):
+            die()
+        give()
+        if ours and death.strikes("renamed"):
+            die()
+
     def named(real: Callable[..., None]) -> Callable[..., None]:
         def give_name(source: Any, target: Any, *rest: Any, **options: Any) -> None:
-            # Only the workspace's files count, not the listing copies of the state folder.
-            ours = death.in_workspace(os.fspath(target))
-            if ours and death.strikes("rename"):
-                die()
-            real(source, target, *rest, **options)
-            if ours and death.strikes("renamed"):
-                die()
+            folder = options.get("dst_dir_fd")
+            base = Path(f"/proc/self/fd/{folder}").readlink() if folder is not None else Path()
+            where = str(base / os.fspath(target))
+            strike(where, lambda: real(source, target, *rest, **options))
 
         return give_name
 
-    os.write, os.fsync = write, fsync
+    real_exchange = Directory.exchange
+
+    def exchange(self: Directory, one: str, other: str) -> None:
+        strike(str(self.path / other), lambda: real_exchange(self, one, other))
+
     os.replace, os.rename, os.link = named(os.replace), named(os.rename), named(os.link)
+    Directory.exchange = exchange
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import msgspec
 from reasonix.core.approval import Approval
 from reasonix.core.event import Envelope, SessionRecord, TurnResult
 from reasonix.core.provider import Usage
+from reasonix.core.question import Question
 from reasonix.lsp.commands import COMMANDS
 from reasonix.lsp.context import Command
 from reasonix.lsp.surface import COMMANDS as WORKING
@@ -21,11 +22,12 @@ NAMED = {
     TurnResult: "TurnResult",
     Approval: "Approval",
     Envelope: "Envelope",
+    Question: "Question",
     Usage: "Usage",
 }
 """What the text below the table explains."""
 
-SHAPES = (TurnResult, SessionRecord, Approval, Envelope, Usage)
+SHAPES = (TurnResult, SessionRecord, Approval, Question, Envelope, Usage)
 SCALARS = {str: "string", int: "integer", bool: "boolean"}
 BEGIN, END = "<!-- commands: begin -->", "<!-- commands: end -->"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fakes.editor import Editor, Json
-from fakes.model_server import text_reply
+from fakes.model_server import Reply, text_reply
 from lsp.stage import FULL, staged, started
 from reasonix.lsp.surface import COMMANDS, NOT_YET
 
@@ -162,7 +162,7 @@ async def test_a_turn_while_one_runs_is_refused_and_two_folders_need_a_root(
     other = base / "other"
     other.mkdir()
     async with staged(base, child_env, text_reply("x"), flags=FULL) as (editor, model):
-        model.replies[0] = type(model.replies[0])(ending="hang")
+        model.replies[0] = Reply(ending="hang")
         session, _ = await started(editor)
         refused = await editor.refusal("turn.start", {"sessionId": session, "text": "again"})
         assert (refused.code, refused.data["code"]) == (-32803, "turn_running")

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import SupportsIndex
 
 from fakes.editor import Editor
-from fakes.model_server import Reply, calls_reply, error_reply, frame, sse, text_reply
+from fakes.model_server import Reply, Step, calls_reply, error_reply, frame, sse, text_reply
 from lsp.stage import FULL, gapless, kinds, paced, staged, started
 from reasonix.core.limits import CLIENT_BACKLOG_BYTES
 
@@ -204,14 +204,14 @@ def text_of(path: str) -> str:
     return Path(path).read_text()
 
 
-class Script(list[Reply]):
+class Script(list[Step]):
     """Replies that tell when the last one has been taken."""
 
-    def __init__(self, replies: list[Reply]) -> None:
+    def __init__(self, replies: list[Step]) -> None:
         super().__init__(replies)
         self.spent = asyncio.Event()
 
-    def pop(self, index: SupportsIndex = -1, /) -> Reply:
+    def pop(self, index: SupportsIndex = -1, /) -> Step:
         reply = super().pop(index)
         if not self:
             self.spent.set()

@@ -285,8 +285,8 @@ async def test_a_disk_that_fills_during_the_turn_ends_it_before_the_next_request
         "--bind", str(workspace), str(workspace), "--size", "262144", "--tmpfs", str(state),
     )  # fmt: skip
     (workspace / "big.txt").write_text("".join(f"line {n:06}\n" for n in range(2000)))
-    read = calls_reply(("read_file", {"path": "big.txt"}))
-    server.replies += [read] * 40
+    for offset in range(1, 41):
+        server.replies.append(calls_reply(("read_file", {"path": "big.txt", "offset": offset})))
     env = {**child_env, "REASONIX_STATE_HOME": str(state)}
     ended = await run("t", "--json", env=env, cwd=workspace, before=before)
     assert ended.code == 1

@@ -56,7 +56,7 @@ async def test_an_answer_that_cannot_be_written_is_said_once(
     assert said == [f"error: the answer could not be written to stdout: {reason}."]
 
 
-@pytest.mark.parametrize("size", ["4096", "16384"])
+@pytest.mark.parametrize("size", ["4096", "12288"])
 async def test_a_state_disk_without_room_prints_no_traceback(
     server: ModelServer, base: Path, child_env: dict[str, str], size: str
 ) -> None:

@@ -154,7 +154,7 @@ async def test_a_tool_named_direct_is_seen_beside_the_standing_ones(
     assert ended.code == 0, ended.err
     names = [tool["function"]["name"] for tool in json.loads(server.bodies[0])["tools"]]
     assert names == [
-        *("bash", "edit_file", "read_file", "write_file"),
+        *("bash", "bash_output", "edit_file", "kill_shell", "read_file", "wait", "write_file"),
         *("grep", "view_image", "use_capability"),
     ]
     system = messages(server.bodies[0])[0]["content"]

@@ -69,7 +69,7 @@ async def ask(provider: Provider, request: Request, message_id: str, emit: Emit)
         draft.close(final=end is not None and not draft.calls)
     if end is None:
         raise ProviderError("The provider's reply had no end.", "stream_broken")
-    usage = structs.replace(end.usage, requests=1)
+    usage = structs.replace(end.usage, requests=max(1, end.usage.requests))
     return Reply(draft.message(end.replay), end.finish, usage, draft.retries)
 
 

@@ -2,13 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct, field, structs
 
 from reasonix.agent.changes import ChangeLedger
 from reasonix.agent.counters import Counters
-from reasonix.agent.observation import Observations
+from reasonix.agent.evidence.ledger import ReceiptLedger
+from reasonix.agent.evidence.observation import Observations
 from reasonix.agent.progress import Repeats
 from reasonix.agent.toolbox import Toolbox, shown_arguments
 from reasonix.core.error import StorageError, ToolFault
@@ -21,7 +22,7 @@ from reasonix.core.event import (
     ToolStarted,
 )
 from reasonix.core.gate import EarlyGuard, Guard
-from reasonix.core.limits import RESULT_BYTES
+from reasonix.core.limits import REFERENCE_OVER_CHARS, RESULT_BYTES
 from reasonix.core.message import ToolCall, ToolMessage
 from reasonix.core.ports import Clock, Journal, Results
 from reasonix.core.text import cut_middle, scrub
@@ -44,6 +45,7 @@ class Dispatcher(Struct, frozen=True):
 
     early guards decide on a resolved call, guards on a prepared one; both in their order.
     Evidence stands before `guards`, so that nobody is asked for a call that can't run.
+    `standing` names the call whose result, with exactly this text, the next request holds.
     """
 
     toolbox: Toolbox
@@ -56,6 +58,9 @@ class Dispatcher(Struct, frozen=True):
     changes: ChangeLedger = field(default_factory=ChangeLedger)
     counters: Counters = field(default_factory=Counters)
     repeats: Repeats = field(default_factory=Repeats)
+    receipts: ReceiptLedger = field(default_factory=ReceiptLedger)
+    standing: Callable[[str], str | None] = lambda _: None
+    shown: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     async def run(
         self, calls: Sequence[ToolCall], emit: Emit, answers: dict[str, ToolMessage]
@@ -129,9 +134,11 @@ class Dispatcher(Struct, frozen=True):
         try:
             result = await self._outcome(call, emit)
         finally:
+            bounded = self._bounded(call.id, result)
             if reminder:
-                result = structs.replace(result, content=f"{result.content}\n\n{reminder}")
-            self._close(call, result, started_s, emit, answers)
+                content = f"{bounded.content}\n\n{reminder}"
+                bounded = structs.replace(bounded, content=content)
+            self._close(call, result, bounded, started_s, emit, answers)
 
     async def _outcome(self, call: ToolCall, emit: Emit) -> ToolResult:
         handle = Call(call.id, lambda text: emit(ToolProgressed(call.id, scrub(text))))
@@ -145,6 +152,7 @@ class Dispatcher(Struct, frozen=True):
                 await guard.admit(call.id, resolved, prepared, emit)
             self.journal.began(call.id)
             result = await prepared.run()
+            self.receipts.note(resolved, result)
         except ToolFault as fault:
             return _refusal(fault)
         except StorageError:
@@ -153,7 +161,24 @@ class Dispatcher(Struct, frozen=True):
             log.exception("tool %s failed", call.name)
             text = f"unavailable: {call.name} failed inside the host; the log has the details."
             return ToolResult(text, Status.ERROR, "unavailable")
-        self._observe(resolved, prepared, result, emit)
+        result = self._delivered(call.id, result)
+        self._observe(call.id, resolved, prepared, result, emit)
+        return result
+
+    def _delivered(self, call_id: str, result: ToolResult) -> ToolResult:
+        """A reading as the model gets it: what is cut proves nothing, what stands comes once."""
+        reading = bool(result.observed) and all(seen.hunks is None for seen in result.observed)
+        if not reading:
+            return result
+        if result.full is not None or len(result.content.encode("utf-8", "replace")) > RESULT_BYTES:
+            return structs.replace(result, observed=())
+        if len(result.content) <= REFERENCE_OVER_CHARS:
+            return result
+        same = self.standing(result.content)
+        if same is not None and self.shown.get(same) == _versions(result):
+            text = f"[unchanged: these are the very lines that the result of {same} shows above]"
+            return structs.replace(result, content=text)
+        self.shown[call_id] = _versions(result)
         return result
 
     def _take_up(self, call: ToolCall, handle: Call, emit: Emit) -> Resolved:
@@ -176,10 +201,15 @@ class Dispatcher(Struct, frozen=True):
         )
 
     def _observe(
-        self, resolved: Resolved, prepared: Prepared, result: ToolResult, emit: Emit
+        self,
+        call_id: str,
+        resolved: Resolved,
+        prepared: Prepared,
+        result: ToolResult,
+        emit: Emit,
     ) -> None:
         if self.observations is not None:
-            self.observations.note(result)
+            self.observations.note(call_id, result)
             if result.status is Status.UNKNOWN:
                 for path in resolved.targets:
                     self.observations.forget(path)
@@ -190,11 +220,11 @@ class Dispatcher(Struct, frozen=True):
         self,
         call: ToolCall,
         result: ToolResult,
+        bounded: "_Bounded",
         started_s: float,
         emit: Emit,
         answers: dict[str, ToolMessage],
     ) -> None:
-        bounded = self._bounded(call.id, result)
         self.counters.add("tool_calls")
         if result.status is not Status.OK:
             self.counters.add("tool_failures")
@@ -235,6 +265,11 @@ class Dispatcher(Struct, frozen=True):
             ref, rest = None, f"not kept ({error})"
         note = f"\n[{total_bytes} bytes in all. The rest: {rest}.]"
         return _Bounded(cut_middle(content, RESULT_BYTES - len(note)) + note, ref, total_bytes)
+
+
+def _versions(result: ToolResult) -> tuple[str, ...]:
+    """The files of a reading and their versions."""
+    return tuple(f"{seen.path}\0{seen.identity}" for seen in result.observed)
 
 
 class _Bounded(Struct, frozen=True):

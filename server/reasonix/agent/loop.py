@@ -4,13 +4,15 @@ from msgspec import Struct, field
 
 from reasonix.agent.ask import Reply, ask
 from reasonix.agent.dispatch import CUT_SHORT, FILTERED, INTERRUPTED, Dispatcher
+from reasonix.agent.evidence.coordinator import Coordinator, Unread
+from reasonix.agent.evidence.coverage import told
 from reasonix.agent.session import Session
 from reasonix.core.error import ContextOverflow, ProviderError
 from reasonix.core.event import CompactionRun, ContextFill, Emit, UsageCounted
 from reasonix.core.message import ToolMessage, UserMessage
 from reasonix.core.ports import Ids, Journal
 from reasonix.core.provider import Finish, Provider, Usage
-from reasonix.core.runner import BudgetSpent
+from reasonix.core.runner import BudgetSpent, ReadIncomplete
 
 
 class Agent(Struct, eq=False):
@@ -27,6 +29,7 @@ class Agent(Struct, eq=False):
     dispatcher: Dispatcher
     journal: Journal
     ids: Ids
+    reads: Coordinator
     effort: str | None = None
     max_steps: int | None = None
     compacts: bool = True
@@ -36,6 +39,9 @@ class Agent(Struct, eq=False):
     async def run(self, prompt: UserMessage, emit: Emit, /) -> str:
         self.usage, self.text = Usage(), ""
         self.dispatcher.changes.begin()
+        self.reads.begin(emit)
+        if self.dispatcher.observations is not None:
+            self.dispatcher.observations.begin(prompt.content)
         self.session.append(prompt)
         await self.journal.sync()
         steps = cut_short = 0
@@ -47,7 +53,7 @@ class Agent(Struct, eq=False):
                 reply = await self._fitting_reply(emit)
                 if not reply.calls:
                     self._count(reply, self.journal.durable_seq, emit)
-                    return _final_text(reply)
+                    return self._ended(_final_text(reply))
                 cut_short = cut_short + 1 if reply.finish is Finish.LENGTH else 0
                 await self._run_calls(reply, emit)
                 if reply.finish is Finish.CONTENT_FILTER:
@@ -56,7 +62,15 @@ class Agent(Struct, eq=False):
                 if cut_short == 2:
                     raise ProviderError("Two replies in a row were cut off by length.", "length")
         finally:
+            self.reads.end()
             self.session.close_open_calls(INTERRUPTED)
+
+    def _ended(self, text: str) -> str:
+        """The model's last word, unless it leaves unread what it set out to read whole."""
+        unread = self.reads.unread()
+        if unread:
+            raise ReadIncomplete(" ".join(map(_unread_text, unread)), text)
+        return text
 
     async def _fitting_reply(self, emit: Emit) -> Reply:
         """Ask; where the window is full, prune and ask once more."""
@@ -66,7 +80,9 @@ class Agent(Struct, eq=False):
             cut = self.session.prune() if self.compacts else None
             if cut is None:
                 raise
-            emit(CompactionRun("done", "prune", *cut, reason=str(overflow)))
+            if self.dispatcher.observations is not None:
+                self.dispatcher.observations.withdraw(cut.calls)
+            emit(CompactionRun("done", "prune", cut.before, cut.after, reason=str(overflow)))
             self.dispatcher.counters.add("compactions")
             return await self._reply(emit)
 
@@ -111,6 +127,12 @@ class Agent(Struct, eq=False):
 
 _NOT_RUN = {Finish.LENGTH: CUT_SHORT, Finish.CONTENT_FILTER: FILTERED}
 """Replies that the provider broke off: what their calls were to do is not known whole."""
+
+
+def _unread_text(unread: Unread) -> str:
+    lines = f"lines {told(unread.lines)} are missing" if unread.lines else "its end is not known"
+    why = f" ({unread.why})" if unread.why else ""
+    return f"{unread.shown} was not read whole: {lines}{why}."
 
 
 def _final_text(reply: Reply) -> str:

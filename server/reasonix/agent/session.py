@@ -1,8 +1,10 @@
 """The transcript of one conversation, append-only, as the model sees it."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from reasonix.agent.context.prune import prune_before
+from reasonix.core.limits import REFERENCE_OVER_CHARS
 from reasonix.core.message import AssistantMessage, Message, ToolMessage
 from reasonix.core.ports import Journal
 from reasonix.core.provider import Prefix, Request, Usage
@@ -12,6 +14,14 @@ CHARS_PER_TOKEN = 3
 
 IMAGE_CHARS = 4500
 """What an image weighs beside text: some 1,500 tokens, whatever its bytes."""
+
+
+class Pruned(NamedTuple):
+    """Characters of all messages before and after, and the calls whose results were cut."""
+
+    before: int
+    after: int
+    calls: frozenset[str]
 
 
 class Session:
@@ -24,6 +34,7 @@ class Session:
         self._lineage = 0
         self._counted = 0
         self._tokens: int | None = None
+        self._standing: dict[str, str] = {}
 
     @property
     def messages(self) -> Sequence[Message]:
@@ -34,6 +45,19 @@ class Session:
         """Commit a message: it is in every later request, and in the next log append."""
         self._messages.append(message)
         self._journal.message(message)
+        if isinstance(message, ToolMessage) and len(message.content) > REFERENCE_OVER_CHARS:
+            self._standing[message.content] = message.call_id
+
+    def standing(self, content: str) -> str | None:
+        """The call whose result, with exactly this text, every next request holds.
+
+        Results of an earlier process are not known here: what they prove has ended with it.
+        """
+        return self._standing.get(content)
+
+    def tokens(self) -> int | None:
+        """About how many tokens the next request has, None where nothing was counted yet."""
+        return self._estimate()
 
     def request(self, effort: str | None) -> Request:
         return Request(self.prefix, tuple(self._messages), self._lineage, effort, self._estimate())
@@ -55,21 +79,29 @@ class Session:
         self.prefix = prefix
         self._lineage += 1
 
-    def prune(self) -> tuple[int, int] | None:
+    def prune(self) -> Pruned | None:
         """Cut the oldest large results, sparing the newest round where others suffice.
 
         Returns:
-            Characters of all messages before and after, None where nothing could be cut.
+            What was cut, None where nothing could be.
         """
         for upto in (self._newest_round(), len(self._messages)):
             messages = prune_before(self._messages, upto)
             if messages is not None:
-                before, after = _chars(self._messages), _chars(messages)
+                cut = [
+                    old.call_id
+                    for old, new in zip(self._messages, messages, strict=True)
+                    if isinstance(old, ToolMessage) and new is not old
+                ]
+                pruned = Pruned(_chars(self._messages), _chars(messages), frozenset(cut))
                 self._messages = messages
                 self._lineage += 1
                 self._tokens = None
+                self._standing = {
+                    text: call for text, call in self._standing.items() if call not in cut
+                }
                 self._journal.pruned(upto)
-                return before, after
+                return pruned
         return None
 
     def _newest_round(self) -> int:

@@ -26,6 +26,11 @@ class Toolbox:
         """What the model is sent, in order."""
         return tuple(tool.spec for tool in self._visible.values())
 
+    @property
+    def catalog(self) -> Catalog:
+        """The tools that the model isn't sent, by their capability ids."""
+        return self._catalog
+
     def resolve(self, message: ToolCall, call: Call) -> Resolved:
         """Find the tool of a call and validate its arguments.
 

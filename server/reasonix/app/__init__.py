@@ -9,6 +9,7 @@ from reasonix.app.process import App, Launch
 from reasonix.host.approvals import Approvals
 from reasonix.host.host import HostParts, open_host
 from reasonix.host.opening import Opener
+from reasonix.host.questions import Questions
 from reasonix.host.stream import Sink
 
 __all__ = ["App", "Launch", "open_app"]
@@ -23,8 +24,8 @@ async def open_app(launch: Launch) -> AsyncGenerator[App, None]:
     """
     app = App(launch)
 
-    def opener(publish: Sink, approvals: Approvals) -> Opener:
-        return Opener(app.store, Engines(app), publish, approvals, app.clock, app.ids)
+    def opener(publish: Sink, approvals: Approvals, questions: Questions) -> Opener:
+        return Opener(app.store, Engines(app), publish, approvals, questions, app.clock, app.ids)
 
     # What is loaded by now stays to the end: no collection need walk it again.
     gc.freeze()

@@ -10,19 +10,23 @@ from msgspec import Struct
 
 from reasonix.agent.capability import signature
 from reasonix.agent.dispatch import Dispatcher
+from reasonix.agent.evidence.coordinator import Coordinator
+from reasonix.agent.evidence.ledger import ReceiptLedger
+from reasonix.agent.evidence.observation import Observations
+from reasonix.agent.evidence.scope import ScopeGuard
 from reasonix.agent.loop import Agent
-from reasonix.agent.observation import Observations
 from reasonix.agent.session import Session
 from reasonix.agent.tool_result import tool_result
 from reasonix.agent.toolbox import Toolbox
 from reasonix.app.process import App
+from reasonix.app.service import LazyFetcher, LazyPages
 from reasonix.config.load import Loaded
 from reasonix.config.model_ref import ModelChoice, resolve_model
 from reasonix.config.schema import Config, NetworkConfig, preset_of
 from reasonix.config.trust import Trust, may_carry
 from reasonix.core.error import ConfigError, ToolFault
 from reasonix.core.event import NoticeGiven, TodoItem, TodoReplaced
-from reasonix.core.ports import SessionPorts
+from reasonix.core.ports import Services, SessionPorts
 from reasonix.core.provider import Chunk, Prefix, Request
 from reasonix.core.text import scrub
 from reasonix.core.tool import Tool
@@ -33,10 +37,13 @@ from reasonix.host.option import SessionOptions
 from reasonix.host.prompt import PromptParts, own_text, system_text
 from reasonix.host.record import SessionState
 from reasonix.permission.gate import AskGuard, DenyGuard
+from reasonix.permission.hop import RedirectGuard
 from reasonix.permission.policy import Policy
+from reasonix.sandbox.environment import child_environment
 from reasonix.sandbox.roots import Roots
 from reasonix.sandbox.shell import Shell, make_shell, shell_program
-from reasonix.tools import VISIBLE, builtin_tools
+from reasonix.tools import VISIBLE, builtin_tools, session_tools, shell_tools
+from reasonix.tools.compared import compared
 from reasonix.tools.disk import DiskFileSystem
 
 if TYPE_CHECKING:
@@ -120,6 +127,7 @@ class _Bench:
         self._seat = seat
         self._config = loaded.config
         self._temp = _session_temp(app.env, seat.state.session_id)
+        self._agent: Agent | None = None
         self.roots = _roots(app, seat, loaded.config, self._temp)
         # Before anything is read: it puts the Read denies under the roots.
         self._policy = Policy(
@@ -130,16 +138,19 @@ class _Bench:
             allowed_tools=seat.options.allowed_tools,
             user_home=_user_home(app.env),
         )
+        self._secrets = tuple(entry.api_key_env for entry in self._config.providers)
         self.shell: Shell = make_shell(
             self._config.sandbox,
             self._config.tools,
             self.roots,
             app.env,
             sys.platform,
-            secret_names=tuple(entry.api_key_env for entry in self._config.providers),
+            secret_names=self._secrets,
             full_access=seat.state.permission_mode == "danger-full-access",
         )
         self.sight = _Sight(seat.state.model)
+        self.reads = Coordinator(app.ids, self._room)
+        self.receipts = ReceiptLedger()
         self.toolbox = Toolbox(*self._tools())
 
     def _tools(self) -> tuple[tuple[Tool, ...], dict[str, Tool]]:
@@ -151,9 +162,23 @@ class _Bench:
 
         ports = SessionPorts(seat.root, files, seat.results, todo)
         enabled = self._config.tools.enabled
-        every = builtin_tools(
-            ports, self.roots, self.shell, ripgrep=app.ripgrep, blind=self.sight.missing
+        services = Services(
+            LazyFetcher(self._config.network, app.env),
+            RedirectGuard(self._policy).admit,
+            seat.questioner,
+            self.receipts,
+            LazyPages(child_environment(app.env, self._secrets)).told,
         )
+        for_files = builtin_tools(
+            ports,
+            self.roots,
+            self.reads,
+            locks=app.locks,
+            ripgrep=app.ripgrep,
+            blind=self.sight.missing,
+        )
+        for_commands = shell_tools(ports, self.roots, self.shell, seat.jobs)
+        every = (*for_commands, *for_files, *session_tools(ports, self.roots, services))
         tools = {tool.spec.name: tool for tool in every if not enabled or tool.spec.name in enabled}
         direct = [name.removeprefix("tool:") for name in self._config.tools.direct]
         shown = dict.fromkeys((*VISIBLE, *direct))
@@ -198,10 +223,11 @@ class _Bench:
 
     def agent(self, prefix: Prefix) -> Agent:
         app, seat, options = self._app, self._seat, self._seat.options
-        policy = self._policy
+        policy, blind = self._policy, "evidence" in options.ablate
+        session = Session(prefix, seat.journal, seat.messages)
         dispatcher = Dispatcher(
             self.toolbox,
-            (DenyGuard(policy),),
+            (DenyGuard(policy), *(() if blind else (ScopeGuard(self.reads, self._writes),))),
             (
                 AskGuard(
                     policy, seat.asker, self.roots, _user_home(app.env), _keeper(app, seat.root)
@@ -210,18 +236,35 @@ class _Bench:
             seat.journal,
             seat.results,
             app.clock,
-            None if "evidence" in options.ablate else Observations(),
+            None if blind else Observations(seat.root, compared),
+            receipts=self.receipts,
+            standing=session.standing,
         )
-        session = Session(prefix, seat.journal, seat.messages)
-        return Agent(
+        self._agent = Agent(
             session,
             _NotReady(),
             dispatcher,
             seat.journal,
             app.ids,
+            self.reads,
             max_steps=options.max_steps,
             compacts="compaction" not in options.ablate,
         )
+        return self._agent
+
+    def _writes(self, command: str) -> tuple[Path, ...] | None:
+        """The files that a command writes, None where nobody can tell."""
+        from reasonix.permission.write_scope import write_paths
+
+        return write_paths(command, self._seat.root)
+
+    def _room(self) -> int | None:
+        """Tokens that fit before the window is as full as it may get, None where unknown."""
+        agent = self._agent
+        if agent is None or agent.provider.window is None:
+            return None
+        ratio = self._config.agent.compact_ratio
+        return int(agent.provider.window * ratio) - (agent.session.tokens() or 0)
 
     def close(self) -> None:
         shutil.rmtree(self._temp, ignore_errors=True)

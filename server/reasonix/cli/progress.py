@@ -19,10 +19,14 @@ from reasonix.core.event import (
     CompactionRun,
     Envelope,
     FilesChanged,
+    JobChanged,
     MessageFinished,
     ModeChanged,
     NoticeGiven,
     PhaseEntered,
+    QuestionAnswered,
+    QuestionAsked,
+    ReadStatus,
     ReasoningAppended,
     RetryScheduled,
     SessionStarted,
@@ -35,6 +39,7 @@ from reasonix.core.event import (
     TurnStarted,
     UsageCounted,
 )
+from reasonix.core.question import Question
 from reasonix.core.text import one_line
 
 _LINE_CHARS = 160
@@ -61,6 +66,7 @@ class Progress:
         self._dirty = False
         self._last_started = ""
         self._tools: dict[str, ToolStarted] = {}
+        self._asked: dict[str, Question] = {}
 
     def show(self, envelope: Envelope) -> None:
         """Show one event. Never raises: a stderr that is gone is no reason to stop work."""
@@ -70,8 +76,12 @@ class Progress:
                 self._show_tool(event)
             case TextAppended() | ReasoningAppended() | MessageFinished():
                 self._show_message(event)
-            case RetryScheduled() | NoticeGiven() | CompactionRun() | TodoReplaced():
+            case RetryScheduled() | NoticeGiven() | CompactionRun() | TodoReplaced() | JobChanged():
                 self._show_remark(event)
+            case QuestionAsked(question=question):
+                self._asked[question.question_id] = question
+            case QuestionAnswered():
+                self._show_answer(event)
             case TurnFinished():
                 self._set_status("")
             case (
@@ -83,6 +93,7 @@ class Progress:
                 | ApprovalResolved()
                 | UsageCounted()
                 | ModeChanged()
+                | ReadStatus()
             ):
                 pass
             case _:
@@ -92,6 +103,16 @@ class Progress:
         """Write one whole line, the live line out of its way."""
         self._clear()
         complain(self._io, "\n".join(f"{self._margin}{part}" for part in text.split("\n")))
+
+    def _show_answer(self, event: QuestionAnswered) -> None:
+        """What was assumed where nobody could be asked; a person knows what they answered."""
+        question = self._asked.pop(event.question_id, None)
+        if question is None or event.outcome != "assumed":
+            return
+        for part, answer in zip(question.questions, event.answers, strict=True):
+            asked = one_line(visible(part.text), _LINE_CHARS)
+            assumed = one_line(visible(", ".join(answer.labels)), _LINE_CHARS)
+            self.line(f"  {self._glyphs.elbow} {asked} {self._ink.dim('assumed:')} {assumed}")
 
     def _show_tool(self, event: ToolStarted | ToolProgressed | ToolFinished) -> None:
         match event:
@@ -161,7 +182,7 @@ class Progress:
                 assert_never(event)
 
     def _show_remark(
-        self, event: RetryScheduled | NoticeGiven | CompactionRun | TodoReplaced
+        self, event: RetryScheduled | NoticeGiven | CompactionRun | TodoReplaced | JobChanged
     ) -> None:
         self._set_status("")
         match event:
@@ -178,6 +199,10 @@ class Progress:
             case CompactionRun():
                 size = f"{event.before:,} to {event.after:,} characters"
                 self.line(self._ink.dim(f"{self._glyphs.dots} the window was full: {size}"))
+            case JobChanged():
+                code = "" if event.exit_code is None else f", exit {event.exit_code}"
+                told = f"{event.job_id} {event.status}{code}: {visible(event.label)}"
+                self.line(self._ink.dim(f"{self._glyphs.dots} {told}"))
             case TodoReplaced():
                 for item in event.items:
                     self.line(f"  {todo_line(item, self._ink, self._glyphs)}")

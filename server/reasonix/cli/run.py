@@ -117,7 +117,9 @@ class _Run:
         try:
             turn_id = controller.start(order.task, images=order.images)
             self._report.place(controller.session_id, turn_id)
-            return await controller.finished(turn_id)
+            result = await controller.finished(turn_id)
+            await controller.end_jobs()
+            return result
         finally:
             self._unrecorded = app.recorder.fault if app.recorder is not None else ""
             self._report.model = controller.record.model or None

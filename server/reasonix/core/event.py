@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from reasonix.core.approval import Approval
 from reasonix.core.provider import Usage
+from reasonix.core.question import PartAnswer, Question
 from reasonix.core.record import Record
 from reasonix.core.tool import FileChange, FileDiff
 
@@ -149,6 +150,18 @@ class ApprovalResolved(Record, frozen=True, tag="approval_resolved"):
     by: str
 
 
+class QuestionAsked(Record, frozen=True, tag="question_asked"):
+    question: Question
+
+
+class QuestionAnswered(Record, frozen=True, tag="question_answered"):
+    """outcome: answered, by the user; withdrawn; assumed, where nobody could be asked."""
+
+    question_id: str
+    outcome: str
+    answers: tuple[PartAnswer, ...]
+
+
 class UsageCounted(Record, frozen=True, tag="usage"):
     """The turn's figures so far. durableSeq: all events up to it are on disk."""
 
@@ -181,12 +194,47 @@ class CompactionRun(Record, frozen=True, tag="compaction"):
     reason: str | None = None
 
 
+class ReadStatus(Record, frozen=True, tag="read_status"):
+    """How far one reading of a file has come; a client keeps one line for each `readId`.
+
+    Attributes:
+        generation: Rises when the file changes under the reading.
+        sequence: Rises with each status of the turn; an older one never replaces a newer.
+        intent: range | full.
+        state: reading | satisfied | paused | needs_scope | cancelled.
+        covered: Lines that the model has, from 1, both ends inclusive.
+        total: Lines of the file; absent where unknown.
+        missing: Lines that were asked for and not delivered; absent where unknown.
+        reason: Why it is paused, or what must be named.
+    """
+
+    read_id: str
+    generation: int
+    sequence: int
+    path: str
+    intent: str
+    state: str
+    covered: tuple[tuple[int, int], ...]
+    total: int | None = None
+    missing: tuple[tuple[int, int], ...] | None = None
+    reason: str | None = None
+
+
 class NoticeGiven(Record, frozen=True, tag="notice"):
     """level: info | warn | error. code: stable, for machines. text: for people."""
 
     level: str
     code: str
     text: str
+
+
+class JobChanged(Record, frozen=True, tag="job"):
+    """A background job started or ended. status: as in core.job.JobRecord."""
+
+    job_id: str
+    label: str
+    status: str
+    exit_code: int | None = None
 
 
 class ModeChanged(Record, frozen=True, tag="mode_changed"):
@@ -220,10 +268,14 @@ Event: TypeAlias = (
     | FilesChanged
     | ApprovalRequested
     | ApprovalResolved
+    | QuestionAsked
+    | QuestionAnswered
     | UsageCounted
     | RetryScheduled
     | CompactionRun
+    | ReadStatus
     | NoticeGiven
+    | JobChanged
     | ModeChanged
     | TurnFinished
 )

@@ -81,3 +81,91 @@ IDLE_SESSIONS = 64
 taken up again at its next use. No key: each costs two descriptors and its transcript."""
 
 TITLE_CHARS = 80
+
+READ_PAGES = 64
+READ_ACTIVE_S = 120.0
+"""Most pages of one reading of a file, and most time spent reading them, waits for the model not
+counted (seed 004 §5). No key: they end a loop, not a task."""
+
+READ_STALLS = 2
+"""Pages that bring nothing new before the way of reading must change, and again before that
+reading is paused (seed 004 §5). No key, as above."""
+
+READ_WINDOW_WHOLE_BYTES = 8 * 1024 * 1024
+"""Up to this size a window is cut from a file that was read whole, so that its version is known
+by its content; of a larger file only the window is read. No key: memory decides."""
+
+WHOLE_PROOF_LINES = 16 * 2000
+"""Longest file that may be replaced whole on the strength of what was read (seed 004 §4).
+No key: nobody keeps that much in mind."""
+
+READ_PAUSE_FILES = 32
+READ_PAUSE_RANGES = 64
+"""Most files and ranges that an account of what was not read names (seed 004 §6)."""
+
+EVIDENCE_TEXT_CHARS = 1024 * 1024
+EVIDENCE_KEPT_CHARS = 16 * 1024 * 1024
+"""Longest text of a file that is kept to be compared with its next version, and all of them
+together. No key: beyond it the file is read again, nothing is lost."""
+
+REFERENCE_OVER_CHARS = 2048
+"""A window that was read before and stands in the request unchanged is not sent twice, if it is
+longer than this. No key: below it the reference is no shorter."""
+
+FETCH_S = 15.0
+FETCH_BYTES = 1024 * 1024
+FETCH_REDIRECTS = 10
+"""One web_fetch in all: its time, what it reads of a body (after decompression), its redirects.
+No key: what is longer is a download, and a command does that."""
+
+PAGE_MARKDOWN_BYTES = 4 * 1024 * 1024
+PAGE_CONVERT_S = 10.0
+PAGE_CONVERT_MEMORY = 2 * 1024 * 1024 * 1024
+"""The process that turns a page into Markdown: what it may write, its time, its address space.
+No key: they end a hostile page."""
+
+ASK_QUESTIONS = 8
+ASK_OPTIONS = 12
+ASK_HEADER_CHARS = 80
+ASK_TEXT_CHARS = 4000
+ASK_LABEL_CHARS = 200
+ASK_ANSWER_CHARS = 32 * 1024
+"""One `ask` call, and the user's own words in an answer. No key: nobody reads more."""
+
+TODO_ITEMS = 200
+TODO_CHARS = 2000
+"""Items of the agent's own list, and the words of each. No key: beyond it, it is no list."""
+
+RECEIPTS = 2000
+"""Commands, reads and changes of a session that complete_step can be shown. No key: the oldest
+prove least."""
+
+INDEX_FILES = 2000
+INDEX_FILE_BYTES = 1024 * 1024
+INDEX_SYMBOLS = 100
+INDEX_SYMBOLS_MAX = 200
+INDEX_KEPT_SYMBOLS = 20_000
+"""code_index: files of one call, the largest of them, its lines by default and at most (facts
+§8), and the symbols of unchanged files that a session keeps. No key: what is larger is generated
+code, or is asked for by a narrower path."""
+
+PARSE_S = 2.0
+"""Parsing one source file. No key: text takes a tenth of it, what takes longer is no text."""
+
+JOBS_LIVE = 16
+"""Background jobs of one session that run at a time. No key: more is a mistake, and each one
+costs processes and a pipe."""
+
+JOB_LOG_BYTES = 16 * 1024 * 1024
+JOB_TAIL_BYTES = 64 * 1024
+"""Output of one job that is kept on disk from its start, and in memory from its end. No key: a
+server that runs for days must not fill the disk, and nobody reads more."""
+
+JOB_LABEL_CHARS = 48
+
+JOB_WAIT_S = 30
+JOB_WAIT_MAX_S = 600
+"""How long `wait` waits by default and at most. No key: the model asks, and may ask again."""
+
+FILTER_S = 2.0
+"""A regular expression over a job's output. No key: it ends one that would never end."""

@@ -104,6 +104,8 @@ class Observed(Struct, frozen=True):
         total: Lines of this version.
         hunks: For a write, how the lines of the version before it moved, in order; None for a
             read.
+        text: The whole of this version, where it may be kept to be compared with a later one.
+        moved_from: The name under which the file was known before.
     """
 
     path: Path
@@ -111,6 +113,8 @@ class Observed(Struct, frozen=True):
     lines: tuple[LineRange, ...] = ()
     total: int = 0
     hunks: tuple[Hunk, ...] | None = None
+    text: str | None = None
+    moved_from: Path | None = None
 
 
 class FileChange(Record, frozen=True):
@@ -134,10 +138,18 @@ class Subject(Struct, frozen=True):
 
 
 class Target(Struct, frozen=True):
-    """A file the call will write. `base` is the identity of what was shown (None: absent)."""
+    """A file the call will write.
+
+    Attributes:
+        base: The identity of what was shown; None where no file is there.
+        text: The whole text of the base.
+        stamp: `Snapshot.stamp` of the base.
+    """
 
     path: Path
     base: str | None = None
+    text: str | None = None
+    stamp: str = ""
 
 
 class Call(Struct, frozen=True):
@@ -174,6 +186,7 @@ class Resolved(Struct, frozen=True):
         crossing: Why the call leaves what the preset allows unasked ("outside_roots",
             "protected_path", "unconfined"); None where it stays inside.
         capability: The id it was called by, where it came through use_capability.
+        writes: Files that an EXECUTE call will write; None where nobody can tell.
     """
 
     name: str
@@ -188,6 +201,7 @@ class Resolved(Struct, frozen=True):
     write_dirs: tuple[Path, ...] = ()
     crossing: str | None = None
     capability: str | None = None
+    writes: tuple[Path, ...] | None = ()
 
 
 class Tool(Protocol):

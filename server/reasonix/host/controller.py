@@ -25,8 +25,9 @@ from reasonix.core.event import (
 from reasonix.core.limits import TITLE_CHARS
 from reasonix.core.message import Image, UserMessage
 from reasonix.core.ports import Clock, Ids
-from reasonix.core.runner import BudgetSpent
+from reasonix.core.runner import BudgetSpent, ReadIncomplete
 from reasonix.core.text import one_line
+from reasonix.host.jobs import SessionJobs
 from reasonix.host.record import SessionState
 from reasonix.host.stream import EventStream, Replay
 from reasonix.log.journal import LogJournal
@@ -66,6 +67,7 @@ class SessionParts(Struct, frozen=True):
     ready: Callable[[], None]
     close: Callable[[], None]
     blind: Callable[[], str]
+    jobs: SessionJobs
 
 
 class Controller:
@@ -75,6 +77,7 @@ class Controller:
         self._work: asyncio.Task[Ending] | None = None
         self._stopped = False
         self._ended: asyncio.Future[TurnResult] | None = None
+        parts.jobs.own(tasks)
 
     @property
     def session_id(self) -> str:
@@ -96,6 +99,10 @@ class Controller:
     def turn_id(self) -> str:
         """The running turn, or the last one; empty before the first."""
         return self._parts.state.turn_id
+
+    @property
+    def jobs(self) -> SessionJobs:
+        return self._parts.jobs
 
     @property
     def counters(self) -> dict[str, int]:
@@ -175,6 +182,15 @@ class Controller:
         self._parts.journal.close()
         self._parts.lock.release()
 
+    async def end_jobs(self) -> None:
+        """End the background jobs, and say which ones ran until now."""
+        ended = await self._parts.jobs.stopped()
+        if ended:
+            named = ", ".join(f"{job.job_id} ({job.label})" for job in ended)
+            text = f"What still ran in the background was ended: {named}."
+            self._parts.stream.emit(NoticeGiven("info", "jobs_ended", text), None)
+            self._append()
+
     def _keep_settings(self) -> None:
         self._parts.journal.line(self._parts.state.settings())
         self._write_summary()
@@ -209,6 +225,9 @@ class Controller:
         except BudgetSpent as spent:
             self.emit(NoticeGiven("warn", "budget", str(spent)))
             return Ending("budget")
+        except ReadIncomplete as unread:
+            self.emit(NoticeGiven("warn", "incomplete_read", str(unread)))
+            return Ending("incomplete_read", unread.text)
         except ReasonixError as error:
             kept = self._parts.agent.text if error.code in _TEXT_STANDS else ""
             return Ending("failed", kept, TurnError(error.code, str(error)))

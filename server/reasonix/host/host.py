@@ -17,6 +17,7 @@ from reasonix.host.controller import Controller
 from reasonix.host.export import export_session
 from reasonix.host.opening import Opener
 from reasonix.host.option import SessionOptions
+from reasonix.host.questions import Questions
 from reasonix.host.stream import Sink
 from reasonix.log.copy import copy_session
 from reasonix.log.store import SessionStore
@@ -26,7 +27,7 @@ class HostParts(Struct, frozen=True):
     """What a host is made of. opener: makes live sessions, given a sink for their events."""
 
     store: SessionStore
-    opener: Callable[[Sink, Approvals], Opener]
+    opener: Callable[[Sink, Approvals, Questions], Opener]
     clock: Clock
     ids: Ids
 
@@ -43,6 +44,7 @@ async def open_host(parts: HostParts) -> AsyncGenerator["Host", None]:
     finally:
         for controller in host.controllers():
             controller.cancel()
+            controller.jobs.stop()
         await tasks.__aexit__(None, None, None)
         for controller in host.controllers():
             controller.close()
@@ -51,8 +53,9 @@ async def open_host(parts: HostParts) -> AsyncGenerator["Host", None]:
 class Host:
     def __init__(self, parts: HostParts, tasks: asyncio.TaskGroup) -> None:
         self.approvals = Approvals(parts.clock, parts.ids)
+        self.questions = Questions(parts.ids)
         self._store = parts.store
-        self._opener = parts.opener(self._publish, self.approvals)
+        self._opener = parts.opener(self._publish, self.approvals, self.questions)
         self._ids = parts.ids
         self._tasks = tasks
         self._sessions: dict[str, Controller] = {}
@@ -92,7 +95,7 @@ class Host:
 
     def _seat(self, controller: Controller) -> Controller:
         """Keep a live session; close the idle one unused longest where there are too many."""
-        idle = [key for key, live in self._sessions.items() if live.record.status == "idle"]
+        idle = [key for key, live in self._sessions.items() if not _is_busy(live)]
         for session_id in idle[: max(0, len(idle) - IDLE_SESSIONS + 1)]:
             self._sessions.pop(session_id).close()
         self._sessions[controller.session_id] = controller
@@ -136,6 +139,7 @@ class Host:
         if live is not None:
             if live.record.status != "idle":
                 raise Refused("A turn is running in this session.", "turn_running")
+            await live.jobs.stopped()
             del self._sessions[session_id]
             live.close()
         await asyncio.to_thread(self._store.delete, session_id)
@@ -152,3 +156,7 @@ class Host:
     def _publish(self, envelope: Envelope) -> None:
         for sink in tuple(self._sinks):
             sink(envelope)
+
+
+def _is_busy(controller: Controller) -> bool:
+    return controller.record.status != "idle" or bool(controller.jobs.running)

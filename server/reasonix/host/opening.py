@@ -1,5 +1,6 @@
 """Taking a session up: a new one, or one that another process left."""
 
+import logging
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -10,14 +11,16 @@ from msgspec import Struct
 from reasonix import __version__
 from reasonix.agent.loop import Agent
 from reasonix.core.error import ReasonixError, StorageError
-from reasonix.core.event import Emit, ModeChanged, NoticeGiven, SessionStarted
+from reasonix.core.event import Emit, Event, JobChanged, ModeChanged, NoticeGiven, SessionStarted
 from reasonix.core.gate import Asker
 from reasonix.core.message import Message
-from reasonix.core.ports import Clock, Ids, Results
+from reasonix.core.ports import Clock, Ids, Jobs, Questioner, Results
 from reasonix.core.provider import Prefix
 from reasonix.host.approvals import Approvals, NobodyToAsk, SessionAsker
 from reasonix.host.controller import SessionParts
+from reasonix.host.jobs import SessionJobs
 from reasonix.host.option import SessionOptions
+from reasonix.host.questions import NobodyToAnswer, Questions, SessionQuestioner
 from reasonix.host.record import SessionState
 from reasonix.host.restore import Restored, mend, restore
 from reasonix.host.stream import EventStream, Sink
@@ -27,6 +30,8 @@ from reasonix.log.load import cut_torn, read_log
 from reasonix.log.lock import SessionLock
 from reasonix.log.results import ResultStore
 from reasonix.log.store import SessionFiles, SessionStore, write_summary
+
+log = logging.getLogger(__name__)
 
 
 class Seat(Struct, frozen=True):
@@ -45,6 +50,8 @@ class Seat(Struct, frozen=True):
     prefix: Prefix | None
     asker: Asker
     emit: Emit
+    questioner: Questioner
+    jobs: Jobs
 
 
 def _sees() -> str:
@@ -78,6 +85,7 @@ class Opener(Struct, frozen=True):
     engines: MakeEngine
     publish: Sink
     approvals: Approvals
+    questions: Questions
     clock: Clock
     ids: Ids
 
@@ -129,6 +137,7 @@ class Opener(Struct, frozen=True):
             held.give_up()
             raise
         parts.journal.line(self._opened(restored.epoch + 1))
+        parts.jobs.lose()
         if before != (state.model, state.effort, state.permission_mode):
             parts.journal.line(state.settings())
             mode = ModeChanged(state.mode, state.permission_mode, state.model, state.effort)
@@ -172,7 +181,8 @@ class Opener(Struct, frozen=True):
     ) -> tuple[SessionParts, tuple[NoticeGiven, ...]]:
         epoch = restored.epoch + 1 if restored else 1
         stream = EventStream(state.session_id, epoch, held.journal, self.clock, self.publish)
-        engine = self.engines.make(self._seat(held, state, options, restored, stream))
+        jobs = self._jobs(held, state, restored, stream)
+        engine = self.engines.make(self._seat(held, state, options, restored, stream, jobs))
         parts = SessionParts(
             state,
             stream,
@@ -185,8 +195,22 @@ class Opener(Struct, frozen=True):
             engine.ready,
             engine.close,
             engine.blind,
+            jobs,
         )
         return parts, engine.notices
+
+    def _jobs(
+        self, held: "_Held", state: SessionState, restored: Restored | None, stream: EventStream
+    ) -> SessionJobs:
+        def tell(event: JobChanged) -> None:
+            in_turn = state.status in ("running", "waiting")
+            stream.emit(event, state.turn_id if in_turn else None)
+            if not in_turn:
+                # No step of a turn will write it.
+                held.keep()
+
+        past = restored.jobs.values() if restored else ()
+        return SessionJobs(held.files.jobs, self.clock, tell, past)
 
     def _seat(
         self,
@@ -195,10 +219,16 @@ class Opener(Struct, frozen=True):
         options: SessionOptions,
         restored: Restored | None,
         stream: EventStream,
+        jobs: Jobs,
     ) -> Seat:
+        def tell(event: Event) -> None:
+            stream.emit(event, state.turn_id or None)
+
         asker: Asker = NobodyToAsk()
+        questioner: Questioner = NobodyToAnswer(self.ids, state, tell)
         if not options.headless:
             asker = SessionAsker(self.approvals, state.session_id, lambda: state.turn_id)
+            questioner = SessionQuestioner(self.questions, state, tell, held.journal.append)
         return Seat(
             state,
             Path(state.root),
@@ -208,7 +238,9 @@ class Opener(Struct, frozen=True):
             restored.messages if restored else (),
             restored.prefix if restored else None,
             asker,
-            lambda event: stream.emit(event, state.turn_id or None),
+            tell,
+            questioner,
+            jobs,
         )
 
 
@@ -218,6 +250,13 @@ class _Held(Struct, frozen=True):
     files: SessionFiles
     lock: SessionLock
     journal: LogJournal
+
+    def keep(self) -> None:
+        """Write what is queued; what can't be written now is with the next words."""
+        try:
+            self.journal.append()
+        except StorageError as error:
+            log.warning("session log of %s: %s", self.files.session_id, error)
 
     def give_up(self) -> None:
         self.journal.close()

@@ -12,11 +12,15 @@ from reasonix.core.event import (
     Envelope,
     ErrorCode,
     Event,
+    JobChanged,
+    QuestionAnswered,
+    QuestionAsked,
     ToolFinished,
     ToolStarted,
     TurnFinished,
     TurnStarted,
 )
+from reasonix.core.job import JobRecord
 from reasonix.core.message import AssistantMessage, Message, ToolCall, ToolMessage
 from reasonix.core.provider import Prefix, Usage
 from reasonix.core.tool import Status
@@ -64,6 +68,8 @@ class Restored(Struct, eq=False):
     open_turn: str | None = None
     open_calls: dict[str, None] = field(default_factory=dict[str, None])
     open_approvals: dict[str, Approval] = field(default_factory=dict[str, Approval])
+    open_questions: dict[str, None] = field(default_factory=dict[str, None])
+    jobs: dict[str, JobRecord] = field(default_factory=dict[str, JobRecord])
     ended: dict[str, ToolFinished] = field(default_factory=dict[str, ToolFinished])
     began: set[str] = field(default_factory=set[str])
 
@@ -104,6 +110,7 @@ def _take(state: Restored, line: AnyLine) -> None:
             state.last_seq = envelope.seq
             state.updated_at = envelope.time
             _follow(state, envelope)
+            _follow_job(state, envelope)
         case Header():
             pass
 
@@ -125,11 +132,30 @@ def _follow(state: Restored, envelope: Envelope) -> None:
             state.open_approvals[approval.approval_id] = approval
         case ApprovalResolved(approval_id=approval_id):
             state.open_approvals.pop(approval_id, None)
+        case QuestionAsked(question=question):
+            state.open_questions[question.question_id] = None
+        case QuestionAnswered(question_id=question_id):
+            state.open_questions.pop(question_id, None)
         case TurnFinished(usage=usage):
             state.usage = state.usage.plus(usage)
             state.open_turn = None
         case _:
             pass
+
+
+def _follow_job(state: Restored, envelope: Envelope) -> None:
+    told = envelope.event
+    if not isinstance(told, JobChanged):
+        return
+    known = state.jobs.get(told.job_id)
+    state.jobs[told.job_id] = JobRecord(
+        told.job_id,
+        told.label,
+        told.status,
+        known.started_at if known else envelope.time,
+        exit_code=told.exit_code,
+        ended_at=None if told.status == "running" else envelope.time,
+    )
 
 
 class Mending(Struct, frozen=True):
@@ -155,7 +181,10 @@ def mend(state: Restored) -> Mending:
         if call.id not in state.open_calls and call.id not in state.ended
     ]
     told = [end for end in ends.values() if end.call_id not in state.ended]
-    withdrawn = [ApprovalResolved(key, "withdrawn", "session") for key in state.open_approvals]
+    withdrawn: list[Event] = [
+        ApprovalResolved(key, "withdrawn", "session") for key in state.open_approvals
+    ]
+    withdrawn += [QuestionAnswered(key, "withdrawn", ()) for key in state.open_questions]
     finished = TurnFinished("interrupted", Usage(), ())
     messages = tuple(
         ToolMessage(call.id, call.name, _output(end), is_error=end.status != Status.OK)

@@ -44,17 +44,28 @@ class EventStream:
         self._publish = publish
         self._seq = journal.durable_seq
         self._running: list[Envelope] = []
+        self._held: list[Event] | None = None
 
     @property
     def seq(self) -> int:
         return self._seq
 
     def emit(self, event: Event, turn_id: str | None) -> None:
-        """Number, queue for the log and tell."""
-        self._publish(self.number(event, turn_id))
+        """Number, queue for the log and tell.
+
+        While the end of a turn waits to be told, this waits behind it, and is of no turn.
+        """
+        if self._held is not None:
+            self._held.append(event)
+            return
+        self._publish(self._number(event, turn_id))
 
     def number(self, event: Event, turn_id: str | None) -> Envelope:
-        """Number and queue for the log without telling anyone yet."""
+        """Number and queue for the log without telling anyone yet: `tell` comes next."""
+        self._held = self._held or []
+        return self._number(event, turn_id)
+
+    def _number(self, event: Event, turn_id: str | None) -> Envelope:
         self._seq += 1
         envelope = Envelope(
             self.session_id, self.epoch, self._seq, self._clock.now_ms(), event, turn_id
@@ -67,7 +78,11 @@ class EventStream:
         return envelope
 
     def tell(self, envelope: Envelope) -> None:
+        """Tell what was numbered before, then what has waited for that."""
+        held, self._held = self._held or [], None
         self._publish(envelope)
+        for event in held:
+            self.emit(event, None)
 
     async def replay(self, log: Path, after_seq: int | None, epoch: int | None) -> Replay:
         """What a client that comes back has missed (PROTOCOL, Sequence).

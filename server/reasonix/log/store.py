@@ -39,6 +39,11 @@ class SessionFiles(Struct, frozen=True):
     def results(self) -> Path:
         return self.log.with_suffix(".results")
 
+    @property
+    def jobs(self) -> Path:
+        """The folder of what background jobs wrote."""
+        return self.log.with_suffix(".jobs")
+
 
 class SessionStore:
     """All sessions below one state folder."""
@@ -88,6 +93,7 @@ class SessionStore:
         lock = SessionLock(files.lock)
         try:
             shutil.rmtree(files.results, ignore_errors=True)
+            shutil.rmtree(files.jobs, ignore_errors=True)
             files.summary.unlink(missing_ok=True)
             files.log.unlink(missing_ok=True)
         finally:

@@ -49,13 +49,18 @@ class Desk:
         self._commands = {command.name: command for command in COMMANDS}
         self._sink = EventSink(self._post, self._replay, parts.tasks)
         self._progress = TurnProgress(parts.client, parts.tasks, self._cancel)
-        self._popups = Popups(parts.client, parts.tasks, engine.host.approvals)
         flags = parts.peer.flags
+        self._popups = Popups(
+            parts.client,
+            parts.tasks,
+            None if flags.approvals else engine.host.approvals,
+            None if flags.questions else engine.host.questions,
+        )
         self._context = Context(
             engine,
             parts.folders,
             flush=self._sink.flush,
-            offer=_ignore if flags.approvals else self._popups.offer,
+            offer=self._popups.offer,
             forget=self._sink.forget,
         )
         if flags.events:
@@ -64,8 +69,7 @@ class Desk:
             engine.host.subscribe(Messages(parts.client).hear)
         if parts.peer.progress:
             engine.host.subscribe(self._progress.hear)
-        if not flags.approvals:
-            engine.host.subscribe(self._popups.hear)
+        engine.host.subscribe(self._popups.hear)
 
     async def run(self, name: str, arguments: Any) -> Any:
         """Carry out a command that works.
@@ -118,7 +122,3 @@ class Desk:
         if controller is None:
             return Replay(reset=False, events=())
         return await controller.replay(after_seq, epoch)
-
-
-def _ignore(_: str) -> None:
-    return None

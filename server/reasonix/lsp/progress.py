@@ -8,6 +8,7 @@ from reasonix.core.event import (
     ApprovalRequested,
     Envelope,
     PhaseEntered,
+    QuestionAsked,
     RetryScheduled,
     ToolStarted,
     TurnFinished,
@@ -127,6 +128,8 @@ def _told(event: object) -> str:
             return one_line(title or name, TITLE_CHARS)
         case ApprovalRequested(approval=approval):
             return one_line(f"waits for approval: {approval.subject}", TITLE_CHARS)
+        case QuestionAsked(question=question):
+            return one_line(f"waits for an answer: {question.questions[0].text}", TITLE_CHARS)
         case RetryScheduled(attempt=attempt, max=most, reason=reason):
             return one_line(f"try {attempt} of {most}: {reason}", TITLE_CHARS)
         case PhaseEntered(phase=phase):

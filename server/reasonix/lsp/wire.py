@@ -1,11 +1,14 @@
 """The shapes of commands: what goes in is checked, what comes out is a Record (PROTOCOL §3)."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from reasonix.core.approval import Approval
 from reasonix.core.event import Envelope, SessionRecord
+from reasonix.core.job import JobRecord
+from reasonix.core.limits import ASK_ANSWER_CHARS
+from reasonix.core.question import Question
 from reasonix.core.record import Record
 
 
@@ -72,6 +75,30 @@ class ApprovalResolveParams(Params, frozen=True):
     feedback: str | None = None
 
 
+class QuestionListParams(Params, frozen=True):
+    session_id: str | None = None
+
+
+class AnswerPart(Params, frozen=True):
+    """The answer to the part with this id: labels that were offered, or words, or both."""
+
+    id: str
+    labels: tuple[str, ...]
+    text: Annotated[str, Meta(max_length=ASK_ANSWER_CHARS)] | None = None
+
+
+class QuestionAnswerParams(Params, frozen=True):
+    question_id: str
+    answers: tuple[AnswerPart, ...]
+
+
+class JobKillParams(Params, frozen=True):
+    """sessionId: needed where several sessions run a job of this name."""
+
+    job_id: str
+    session_id: str | None = None
+
+
 class WorkspaceTrustParams(Params, frozen=True):
     root: str
     decision: Literal["trust", "distrust"]
@@ -88,7 +115,7 @@ class SessionListResult(Record, frozen=True):
 
 class PendingResult(Record, frozen=True):
     approvals: tuple[Approval, ...]
-    questions: tuple[Any, ...]
+    questions: tuple[Question, ...]
 
 
 class SessionOpenResult(Record, frozen=True):
@@ -119,6 +146,19 @@ class ApprovalListResult(Record, frozen=True):
 class ApprovalResolveResult(Record, frozen=True):
     accepted: bool
     reason: str | None = None
+
+
+class QuestionListResult(Record, frozen=True):
+    questions: tuple[Question, ...]
+
+
+class QuestionAnswerResult(Record, frozen=True):
+    accepted: bool
+    reason: str | None = None
+
+
+class JobListResult(Record, frozen=True):
+    jobs: tuple[JobRecord, ...]
 
 
 class ModelRecord(Record, frozen=True):

@@ -3,6 +3,7 @@
 import unicodedata
 
 from reasonix.core.approval import Approval
+from reasonix.core.question import Question, QuestionPart
 
 ROWS = 18
 COLUMNS = 80
@@ -13,8 +14,10 @@ _SUBJECT_ROWS = 14
 _PREVIEW_ROWS = 4
 """Most rows of the question itself, and fewest of the preview."""
 
+_SUBJECT_CHARS = (_SUBJECT_ROWS - 2) * COLUMNS
 _REASON_CHARS = 3 * COLUMNS
 _LINE_CHARS = 2 * COLUMNS
+_QUESTIONS = "reasonix.question.list"
 _OBEYED = ("Cc", "Cf", "Co", "Cs", "Zl", "Zp")
 """Characters that a screen obeys instead of showing: they could hide what is being approved."""
 
@@ -25,7 +28,7 @@ def approval_text(approval: Approval) -> str:
     What is left out is counted, and the count says where the whole is.
     """
     question = f"Reasonix asks ({approval.tool}): {approval.subject}"
-    parts = _fitting(question, _SUBJECT_ROWS, (_SUBJECT_ROWS - 2) * COLUMNS)
+    parts = _fitting(question, _SUBJECT_ROWS, _SUBJECT_CHARS)
     if approval.reason:
         parts.append(_cut(" ".join(approval.reason.split()), _REASON_CHARS))
     preview = approval.preview.text.strip("\n")
@@ -36,7 +39,32 @@ def approval_text(approval: Approval) -> str:
     return "\n".join(parts)
 
 
-def _fitting(text: str, rows: int, line_chars: int) -> list[str]:
+def question_text(part: QuestionPart) -> str:
+    """The question, and what its options mean where that is said."""
+    parts = _fitting(
+        f"Reasonix asks ({part.header}): {part.text}", _SUBJECT_ROWS, _SUBJECT_CHARS, _QUESTIONS
+    )
+    for option in part.options:
+        if option.description:
+            told = _cut(f"{option.label}: {' '.join(option.description.split())}", _LINE_CHARS)
+            if sum(map(_rows, (*parts, told))) > ROWS:
+                break
+            parts.append(told)
+    return "\n".join(parts)
+
+
+def by_command_text(question: Question) -> str:
+    """That a question waits which no popup can answer."""
+    part = question.questions[0]
+    asked = _fitting(
+        f"Reasonix asks ({part.header}): {part.text}", _SUBJECT_ROWS, _SUBJECT_CHARS, _QUESTIONS
+    )
+    return "\n".join((*asked, "Answer with reasonix.question.list and reasonix.question.answer."))
+
+
+def _fitting(
+    text: str, rows: int, line_chars: int, where: str = "reasonix.approval.list"
+) -> list[str]:
     """The first lines that fit; where some don't, the last row counts them.
 
     line_chars: leaves two of the rows free, so that a first line always fits.
@@ -52,7 +80,7 @@ def _fitting(text: str, rows: int, line_chars: int) -> list[str]:
     missing = len(lines) - len(shown)
     if missing:
         noun = "line" if missing == 1 else "lines"
-        shown.append(f"[… {missing} more {noun}: see reasonix.approval.list]")
+        shown.append(f"[… {missing} more {noun}: see {where}]")
     return shown
 
 

@@ -37,19 +37,30 @@ def make_client(
     Raises:
         ConfigError: The proxy settings cannot be used.
     """
+    transport = _RoutedTransport(way_out(network, direct=direct, env=env), ca_file(network, env))
+    timeout = httpx.Timeout(connect=CONNECT_S, read=HEADERS_S, write=HEADERS_S, pool=CONNECT_S)
+    return httpx.AsyncClient(
+        transport=transport, timeout=timeout, trust_env=False, follow_redirects=False
+    )
+
+
+def way_out(
+    network: "NetworkConfig", *, direct: bool = False, env: Mapping[str, str] | None = None
+) -> ProxyRoute:
+    """The proxies of `[network]`; arguments and faults as of `make_client`."""
     mode = network.proxy_mode
     ambient: dict[str, str] = {}
     if mode in ("auto", "env") and not direct:
         ambient = _named(getproxies_environment()) if env is None else proxies_in(env)
         if not ambient and mode == "auto" and sys.platform in ("darwin", "win32"):
             ambient = _named(getproxies())
-    trusts_env = mode in ("auto", "env")
-    ca_file = (env or {}).get("SSL_CERT_FILE") if trusts_env else None
-    transport = _RoutedTransport(proxy_route(network, ambient, direct=direct), ca_file)
-    timeout = httpx.Timeout(connect=CONNECT_S, read=HEADERS_S, write=HEADERS_S, pool=CONNECT_S)
-    return httpx.AsyncClient(
-        transport=transport, timeout=timeout, trust_env=False, follow_redirects=False
-    )
+    return proxy_route(network, ambient, direct=direct)
+
+
+def ca_file(network: "NetworkConfig", env: Mapping[str, str] | None) -> str | None:
+    """The file of certificates that the environment names, where `[network]` heeds it."""
+    trusts_env = network.proxy_mode in ("auto", "env")
+    return (env or {}).get("SSL_CERT_FILE") if trusts_env else None
 
 
 def _named(by_scheme: Mapping[str, str]) -> dict[str, str]:
@@ -95,11 +106,16 @@ class _RoutedTransport(httpx.AsyncBaseTransport):
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            self._tls = _tls_context(self._ca_file)
+            self._tls = tls_context(self._ca_file)
         return self._tls
 
 
-def _tls_context(ca_file: str | None) -> ssl.SSLContext:
+def tls_context(ca_file: str | None) -> ssl.SSLContext:
+    """What https trusts: this file's certificates, else those that come along.
+
+    Raises:
+        ConfigError: The file can't be read.
+    """
     try:
         if ca_file is None:
             return httpx.create_ssl_context(trust_env=False)

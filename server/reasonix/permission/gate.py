@@ -13,7 +13,7 @@ from reasonix.core.gate import Asker
 from reasonix.core.tool import Effect, Prepared, Preview, Resolved, call_digest
 from reasonix.permission.command import is_dangerous
 from reasonix.permission.policy import Decision, Policy, nearest_directory
-from reasonix.permission.rule import Form, parse_rule
+from reasonix.permission.rule import Form, host_of, parse_rule
 from reasonix.sandbox.roots import Roots
 
 _SYSTEM_DIRS = tuple(Path(name) for name in ("/etc", "/usr", "/bin", "/boot", "/lib", "/sbin"))
@@ -154,6 +154,9 @@ def _scope(resolved: Resolved, decision: Decision, roots: Roots) -> _Scope:
         if any(roots.crossing(path) == "protected_path" for path in dirs):
             return _Scope()
         return _Scope(tuple(f"Edit({path.as_posix()}/**)" for path in dirs), wider)
+    hosts = [host_of(s.value) for s in resolved.subjects if s.kind == "url"]
+    if hosts and resolved.name == "web_fetch":
+        return _Scope(tuple(f"WebFetch(domain:{host})" for host in hosts))
     return _Scope((resolved.name,))
 
 

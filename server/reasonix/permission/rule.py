@@ -46,7 +46,10 @@ TOOL_NAMES = (
     *_FAMILIES,
     *_WRITERS,
     *_READERS,
+    "ask",
+    "complete_step",
     "todo_write",
+    "web_fetch",
     "use_capability",
     "tool_result",
 )
@@ -266,11 +269,30 @@ def _command_matches(rule: Rule, command: str) -> bool:
 def _other_matches(rule: Rule, subject: Subject) -> bool:
     if rule.form is Form.LITERAL:
         return subject.value == rule.spec
-    if subject.kind == "url" and rule.spec.startswith("domain:"):
-        host = subject.value.partition("://")[2].partition("/")[0].rpartition("@")[2]
-        wanted = rule.spec.removeprefix("domain:").lower()
-        return _compiled(wanted).match(host.partition(":")[0].lower()) is not None
+    # A rule on a bare host means that host too: a deny that never fires would go unnoticed.
+    if subject.kind == "url" and "://" not in rule.spec:
+        wanted = _compiled(rule.spec.removeprefix("domain:").strip().lower())
+        return any(map(wanted.match, _url_names(subject.value)))
     return _glob(rule, subject.value)
+
+
+def host_of(url: str) -> str:
+    """The host of a URL in its one spelling (`net.web_url`), an IPv6 address without brackets."""
+    authority = _authority(url)
+    if authority.startswith("["):
+        return authority[1:].partition("]")[0]
+    return authority.partition(":")[0]
+
+
+def _authority(url: str) -> str:
+    return url.partition("://")[2].partition("/")[0].rpartition("@")[2].lower()
+
+
+def _url_names(url: str) -> tuple[str, ...]:
+    """Every way to name the place of a URL without its scheme."""
+    host, authority = host_of(url), _authority(url)
+    path = "/" + url.partition("://")[2].partition("/")[2]
+    return (host, authority, host + path, authority + path)
 
 
 def _glob(rule: Rule, value: str) -> bool:

@@ -1,24 +1,26 @@
 """Child processes: one road, one owner, nothing left behind."""
 
 import asyncio
-import codecs
+import contextlib
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from reasonix.core.error import ToolFault
+from reasonix.sandbox.guard import Guard
 from reasonix.sandbox.monitor import Monitor
+from reasonix.sandbox.output import Capture, Pipe, Progress
 from reasonix.sandbox.tree import end_tree, signal_tree
 
-_READ_BYTES = 64 * 1024
-_MERGE_S = 0.1
-_PROGRESS_BYTES = 8 * 1024
 _TERM_GRACE_S = 0.5
 _DRAIN_S = 0.1
+
+Started: TypeAlias = Callable[[Callable[[], None]], None]
+"""Told once that the process runs, and given what ends it as a timeout would."""
 
 
 class ProcessEnd(Struct, frozen=True):
@@ -27,17 +29,20 @@ class ProcessEnd(Struct, frozen=True):
     Attributes:
         exit_code: 128 + n where signal n ended it.
         output: stdout and stderr as they came; the middle is left out beyond the limit.
+        timed_out: It was ended, by its time limit or by the function that `Started` was given.
         truncated: Something was left out of `output`.
         total_bytes: All that was written.
         planted: Protected paths that are new or changed since the command began.
+        left: It ended by itself and left processes, which were ended; told of unconfined ones.
     """
 
     exit_code: int
-    output: str
+    output: str = ""
     timed_out: bool = False
     truncated: bool = False
     total_bytes: int = 0
     planted: tuple[Path, ...] = ()
+    left: bool = False
 
 
 async def run_process(
@@ -50,38 +55,71 @@ async def run_process(
     limit_bytes: int,
     monitor: Monitor | None = None,
 ) -> ProcessEnd:
-    """Run a program in its own session, stdin closed, until it ends.
+    """Run a program as `stream_process` does and keep what it writes.
 
-    Whatever it started and left running in its session ends with it. On timeout and on
-    cancellation the whole tree gets SIGTERM, and SIGKILL half a second later. `on_output` gets
-    text in pieces of at least 0.1 s; of a flood only the end of each piece.
+    `on_output` gets text in pieces of at least 0.1 s; of a flood only the end of each piece.
 
     Raises:
         ToolFault: unavailable, where the program can't be started.
     """
-    capture = _Capture(limit_bytes)
-    progress = _Progress(on_output) if on_output else None
+    capture = Capture(limit_bytes)
+    progress = Progress(on_output) if on_output else None
+
+    def take(chunk: bytes) -> None:
+        capture.add(chunk)
+        if progress is not None:
+            progress.add(chunk)
+
+    try:
+        end = await stream_process(
+            argv, cwd=cwd, env=env, timeout_s=timeout_s, take=take, monitor=monitor
+        )
+    finally:
+        if progress is not None:
+            progress.close()
+    return ProcessEnd(
+        exit_code=end.exit_code,
+        output=capture.text(),
+        timed_out=end.timed_out,
+        truncated=capture.left_out > 0,
+        total_bytes=capture.total_bytes,
+        left=end.left,
+    )
+
+
+async def stream_process(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout_s: float | None,
+    take: Callable[[bytes], None],
+    started: Started | None = None,
+    monitor: Monitor | None = None,
+) -> ProcessEnd:
+    """Run a program in its own session, stdin closed, until it ends; keep nothing it writes.
+
+    Whatever it started and left running in its session ends with it. On timeout and on
+    cancellation the whole tree gets SIGTERM, and SIGKILL half a second later. When this process
+    is killed, the tree is killed too.
+
+    Raises:
+        ToolFault: unavailable, where the program can't be started.
+    """
     read_fd, write_fd = os.pipe()
-    pipe = _Pipe(read_fd, capture, progress)
+    pipe = Pipe(read_fd, take)
     try:
         try:
             process = await _spawn(argv, cwd, env, write_fd, monitor)
         finally:
             os.close(write_fd)
         pipe.start()
-        timed_out = await _wait(process, pipe, timeout_s, monitor)
+        running = _Running(process, pipe, monitor)
+        timed_out = await running.wait(timeout_s, started)
     finally:
         pipe.close()
-        if progress is not None:
-            progress.close()
     code = process.returncode or 0
-    return ProcessEnd(
-        exit_code=128 - code if code < 0 else code,
-        output=capture.text(),
-        timed_out=timed_out,
-        truncated=capture.left_out > 0,
-        total_bytes=capture.total_bytes,
-    )
+    return ProcessEnd(128 - code if code < 0 else code, timed_out=timed_out, left=running.left)
 
 
 async def _spawn(
@@ -108,190 +146,62 @@ def _start_fault(program: str, cwd: Path, error: OSError) -> str:
     return f"Cannot start {program}: {error.strerror}."
 
 
-async def _wait(
-    process: asyncio.subprocess.Process,
-    pipe: "_Pipe",
-    timeout_s: float | None,
-    monitor: Monitor | None,
-) -> bool:
-    """Wait for the end, and leave no process of the tree; true after a timeout."""
-    timed_out = False
-    try:
+class _Running:
+    """One process from its start to the end of its tree."""
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, pipe: Pipe, monitor: Monitor | None
+    ) -> None:
+        self.left = False
+        self._process = process
+        self._pipe = pipe
+        self._monitor = monitor
+        self._guard = Guard()
+
+    async def wait(self, timeout_s: float | None, started: Started | None) -> bool:
+        """Wait for the end, and leave no process of the tree; true after a timeout."""
+        timed_out = False
         try:
-            async with asyncio.timeout(timeout_s):
-                await process.wait()
-        except TimeoutError:
-            timed_out = True
-        if not timed_out:
-            # A helper of the last pipeline may still be writing its last line.
-            await pipe.ended(_DRAIN_S)
-    finally:
+            if self._monitor is None:
+                await self._guard.start(self._process.pid)
+            try:
+                async with asyncio.timeout(timeout_s) as deadline:
+                    if started is not None:
+                        started(lambda: self._stop(deadline))
+                    await self._process.wait()
+            except TimeoutError:
+                timed_out = True
+            if not timed_out:
+                # A helper of the last pipeline may still be writing its last line.
+                await self._pipe.ended(_DRAIN_S)
+        finally:
+            await self._end()
+        await self._pipe.ended(_DRAIN_S)
+        return timed_out
+
+    def _stop(self, deadline: asyncio.Timeout) -> None:
+        if self._process.returncode is None and not deadline.expired():
+            # RuntimeError: it was cancelled, and is on its way to its end by that.
+            with contextlib.suppress(RuntimeError):
+                deadline.reschedule(asyncio.get_running_loop().time())
+
+    async def _end(self) -> None:
+        process, contained = self._process, self._monitor is not None
         try:
             if process.returncode is None:
-                signal_tree(process.pid, signal.SIGTERM, spare_leader=monitor is not None)
-                await _grace(process)
+                signal_tree(process.pid, signal.SIGTERM, spare_leader=contained)
+                await self._grace()
         finally:
-            end_tree(process.pid, alive=process.returncode is None, contained=monitor is not None)
+            alive = process.returncode is None
+            self.left = end_tree(process.pid, alive=alive, contained=contained) and not alive
         await process.wait()
-        if monitor is not None:
-            await monitor.emptied()
-    await pipe.ended(_DRAIN_S)
-    return timed_out
+        if self._monitor is not None:
+            await self._monitor.emptied()
+        await self._guard.end()
 
-
-async def _grace(process: asyncio.subprocess.Process) -> None:
-    try:
-        async with asyncio.timeout(_TERM_GRACE_S):
-            await process.wait()
-    except TimeoutError:
-        return
-
-
-class _Pipe:
-    """The read end: hands bytes on as they come, until closed."""
-
-    def __init__(self, fd: int, capture: "_Capture", progress: "_Progress | None") -> None:
-        self._fd = fd
-        self._capture = capture
-        self._progress = progress
-        self._end = asyncio.Event()
-        self._loop = asyncio.get_running_loop()
-        self._watched = False
-        self._reading = False
-        self._closed = False
-
-    def start(self) -> None:
+    async def _grace(self) -> None:
         try:
-            self._loop.add_reader(self._fd, self._read)
-        except NotImplementedError:
-            # The loop of Windows watches no pipes; a thread waits for each piece.
-            self._read_in_thread()
-            return
-        self._watched = True
-        os.set_blocking(self._fd, False)
-
-    async def ended(self, within_s: float) -> None:
-        """Wait until every writer has closed the pipe, at most `within_s`."""
-        try:
-            async with asyncio.timeout(within_s):
-                await self._end.wait()
+            async with asyncio.timeout(_TERM_GRACE_S):
+                await self._process.wait()
         except TimeoutError:
             return
-
-    def _read(self) -> None:
-        try:
-            self._take(os.read(self._fd, _READ_BYTES))
-        except BlockingIOError:
-            return
-
-    def _take(self, chunk: bytes) -> None:
-        if not chunk:
-            self._stop()
-            return
-        self._capture.add(chunk)
-        if self._progress is not None:
-            self._progress.add(chunk)
-
-    def _read_in_thread(self) -> None:
-        self._reading = True
-        piece = self._loop.run_in_executor(None, os.read, self._fd, _READ_BYTES)
-        piece.add_done_callback(self._took)
-
-    def _took(self, piece: "asyncio.Future[bytes]") -> None:
-        self._reading = False
-        if self._closed:
-            os.close(self._fd)
-            return
-        self._take(piece.result())
-        if not self._end.is_set():
-            self._read_in_thread()
-
-    def _stop(self) -> None:
-        if self._watched:
-            self._loop.remove_reader(self._fd)
-            self._watched = False
-        self._end.set()
-
-    def close(self) -> None:
-        self._stop()
-        self._closed = True
-        if not self._reading:
-            os.close(self._fd)
-
-
-class _Capture:
-    """Bounded memory of a stream: its first and its last bytes."""
-
-    def __init__(self, limit_bytes: int) -> None:
-        self._head_bytes = limit_bytes // 2
-        self._tail_bytes = limit_bytes - self._head_bytes
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
-        self._held = 0
-        self.total_bytes = 0
-        self.left_out = 0
-
-    def add(self, chunk: bytes) -> None:
-        self.total_bytes += len(chunk)
-        room = self._head_bytes - len(self._head)
-        if room > 0:
-            self._head += chunk[:room]
-            chunk = chunk[room:]
-        if not chunk:
-            return
-        self._tail.append(chunk)
-        self._held += len(chunk)
-        while self._held > self._tail_bytes:
-            first = self._tail.popleft()
-            over = min(len(first), self._held - self._tail_bytes)
-            if over < len(first):
-                self._tail.appendleft(first[over:])
-            self._held -= over
-            self.left_out += over
-
-    def text(self) -> str:
-        tail = b"".join(self._tail)
-        if not self.left_out:
-            return (bytes(self._head) + tail).decode("utf-8", "replace")
-        whole = codecs.getincrementaldecoder("utf-8")("replace").decode(bytes(self._head))
-        start = next((i for i, byte in enumerate(tail[:4]) if byte & 0xC0 != 0x80), 0)
-        marker = f"\n[... {self.left_out} bytes left out ...]\n"
-        return whole + marker + tail[start:].decode("utf-8", "replace")
-
-
-class _Progress:
-    """Merges pieces of output into few calls of one callback."""
-
-    def __init__(self, on_output: Callable[[str], None]) -> None:
-        self._on_output = on_output
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._loop = asyncio.get_running_loop()
-        self._waiting = bytearray()
-        self._left_out = 0
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, chunk: bytes) -> None:
-        self._waiting += chunk
-        over = len(self._waiting) - _PROGRESS_BYTES
-        if over > 0:
-            del self._waiting[:over]
-            self._left_out += over
-        if self._timer is None:
-            self._timer = self._loop.call_later(_MERGE_S, self._flush)
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._flush(final=True)
-
-    def _flush(self, *, final: bool = False) -> None:
-        self._timer = None
-        if self._left_out:
-            self._decoder.reset()
-        text = self._decoder.decode(bytes(self._waiting), final)
-        if self._left_out:
-            text = f"\n[... {self._left_out} bytes ...]\n{text}"
-        self._waiting.clear()
-        self._left_out = 0
-        if text:
-            self._on_output(text)

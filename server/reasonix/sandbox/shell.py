@@ -2,10 +2,11 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Protocol
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from reasonix.config.schema import SandboxConfig, ShellConfig, ToolsConfig
@@ -16,7 +17,7 @@ from reasonix.sandbox.environment import shell_environment
 from reasonix.sandbox.monitor import Monitor
 from reasonix.sandbox.nested import Nested
 from reasonix.sandbox.plant import Marks, marks, planted
-from reasonix.sandbox.process import ProcessEnd, run_process
+from reasonix.sandbox.process import ProcessEnd, Started, run_process, stream_process
 from reasonix.sandbox.roots import Roots
 
 _HOME_FILES = ("config.toml", ".env", "trust.json")
@@ -98,37 +99,76 @@ class Shell:
         on_output: Callable[[str], None] | None = None,
         limit_bytes: int = SHELL_CAPTURE_BYTES,
     ) -> ProcessEnd:
-        """Run one command to its end; nothing that it started outlives it.
+        """Run one command to its end and keep its output; nothing that it started outlives it.
 
         Raises:
             ToolFault: unavailable, where the shell or its sandbox can't start.
         """
+
+        async def carry(launch: "_Launch") -> ProcessEnd:
+            return await run_process(
+                launch.argv,
+                cwd=launch.cwd,
+                env=launch.env,
+                timeout_s=timeout_s,
+                on_output=on_output,
+                limit_bytes=limit_bytes,
+                monitor=launch.monitor,
+            )
+
+        return await self._carried(command, cwd, carry)
+
+    async def stream(
+        self,
+        command: str,
+        *,
+        cwd: Path,
+        timeout_s: float | None,
+        take: Callable[[bytes], None],
+        started: Started | None = None,
+    ) -> ProcessEnd:
+        """As `run`, but keep no output: each piece goes to `take` as it comes.
+
+        Raises:
+            ToolFault: As `run`.
+        """
+
+        async def carry(launch: "_Launch") -> ProcessEnd:
+            return await stream_process(
+                launch.argv,
+                cwd=launch.cwd,
+                env=launch.env,
+                timeout_s=timeout_s,
+                take=take,
+                started=started,
+                monitor=launch.monitor,
+            )
+
+        return await self._carried(command, cwd, carry)
+
+    async def _carried(
+        self, command: str, cwd: Path, carry: Callable[["_Launch"], Awaitable[ProcessEnd]]
+    ) -> ProcessEnd:
+        """The one way of a command: into its sandbox, and what it left looked at afterwards."""
         confined = self.confined
         self._make_temp()
         env = shell_environment(self._env, self._secret_names, self._roots.temp, confined=confined)
         argv: list[str] = [*self._program, command]
         before = await self._marks(confined=confined)
-        monitor = None
+        launch = _Launch(argv, cwd, env, None)
         if confined:
             argv, monitor = self._backend.wrap(argv, cwd, env)
             # The sandbox's own first process shows its environment to what runs inside.
-            env = {}
+            launch = _Launch(argv, Path("/"), {}, monitor)
+        monitor = launch.monitor
         try:
-            end = await run_process(
-                argv,
-                cwd=Path("/") if confined else cwd,
-                env=env,
-                timeout_s=timeout_s,
-                on_output=on_output,
-                limit_bytes=limit_bytes,
-                monitor=monitor,
-            )
+            end = await carry(launch)
         finally:
             if monitor is not None:
                 monitor.close()
         if monitor is not None and end.exit_code == 1 and not monitor.began:
-            text = f"The sandbox could not start ({end.output.strip()}). Nothing was run."
-            raise ToolFault("unavailable", text)
+            said = f" ({end.output.strip()})" if end.output.strip() else ""
+            raise ToolFault("unavailable", f"The sandbox could not start{said}. Nothing was run.")
         return replace(end, planted=planted(before, await self._marks(confined=confined)))
 
     async def _marks(self, *, confined: bool) -> Marks:
@@ -148,6 +188,15 @@ class Shell:
         except OSError as error:
             text = f"Cannot make the temporary directory {self._roots.temp}: {error.strerror}."
             raise ToolFault("unavailable", text) from error
+
+
+class _Launch(Struct, frozen=True):
+    """What is really started for a command."""
+
+    argv: Sequence[str]
+    cwd: Path
+    env: Mapping[str, str]
+    monitor: Monitor | None
 
 
 def make_shell(

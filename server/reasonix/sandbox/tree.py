@@ -23,23 +23,30 @@ def signal_tree(leader: int, number: signal.Signals, *, spare_leader: bool) -> N
         _kill(pid, number)
 
 
-def end_tree(leader: int, *, alive: bool, contained: bool) -> None:
+def end_tree(leader: int, *, alive: bool, contained: bool) -> bool:
     """Kill what is left of a tree.
 
-    alive: the leader has not been reaped, so its descendants can still be told. contained:
-    the leader's end takes all of them along, so that no search is needed.
+    Args:
+        alive: The leader has not been reaped, so its descendants can still be told.
+        contained: The leader's end takes all of them along, so that no search is needed.
+
+    Returns:
+        Whether processes beside the leader were found.
     """
     if not hasattr(os, "killpg"):
         # Windows: ends the leader only; there is no group to speak of.
         if alive:
             _kill(leader, signal.SIGTERM)
-        return
+        return False
+    # Looked for first: a process that is killed may be gone the next moment.
+    members = () if contained else tuple(_session_members(leader))
     found = tuple(_descendants(leader)) if alive else ()
     _kill_group(leader, signal.SIGKILL)
     if contained:
-        return
-    for pid in {*found, *_session_members(leader)}:
+        return False
+    for pid in {*found, *members, *_session_members(leader)}:
         _kill(pid, signal.SIGKILL)
+    return any(pid != leader for pid in members)
 
 
 def _kill(pid: int, number: signal.Signals) -> None:
@@ -59,14 +66,14 @@ def _kill_group(leader: int, number: signal.Signals) -> None:
 
 def _session_members(session: int) -> Iterator[int]:
     """Processes of a session, whatever their group (job control makes groups)."""
-    for pid, _, its_session in _table():
-        if its_session == session:
+    for pid, _, its_session, state in _table():
+        if its_session == session and state != b"Z":
             yield pid
 
 
 def _descendants(leader: int) -> Iterator[int]:
     children: dict[int, list[int]] = {}
-    for pid, parent, _ in _table():
+    for pid, parent, _, _ in _table():
         children.setdefault(parent, []).append(pid)
     waiting = [leader]
     while waiting:
@@ -75,8 +82,8 @@ def _descendants(leader: int) -> Iterator[int]:
             yield pid
 
 
-def _table() -> Iterator[tuple[int, int, int]]:
-    """Process, parent, session of every process; nothing where there is no /proc."""
+def _table() -> Iterator[tuple[int, int, int, bytes]]:
+    """Process, parent, session, state of every process; nothing where there is no /proc."""
     if not _PROC.is_dir():
         return
     for entry in os.scandir(_PROC):
@@ -87,4 +94,4 @@ def _table() -> Iterator[tuple[int, int, int]]:
         except OSError:
             continue
         fields = stat[stat.rfind(b")") + 2 :].split()
-        yield int(entry.name), int(fields[1]), int(fields[3])
+        yield int(entry.name), int(fields[1]), int(fields[3]), fields[0]

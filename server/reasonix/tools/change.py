@@ -28,11 +28,14 @@ class Change(NamedTuple):
 
     Attributes:
         base: What it replaces; None makes a new file.
-        quoted: The lines, from 1, at which the texts begin that the call quoted.
-        whole: The model wrote all of the new text, not only what differs.
         regions: Outside of these the lines are the same; empty where that is not known.
         told: The result's text, made once the change is in place.
         located: Where the call's path leads now.
+        whole: The model wrote all of the new text, not only what differs.
+        quoted: The lines, from 1, at which the texts begin that the call quoted.
+        needed: Lines that must have been read although the change may leave them.
+        spared: Lines that go with the change without having been read: made by a program, not
+            written by anyone.
     """
 
     path: Path
@@ -42,8 +45,24 @@ class Change(NamedTuple):
     regions: tuple[Region, ...]
     told: Callable[[LineDiff], str]
     located: Callable[[], Path]
-    whole: bool
+    whole: bool = False
     quoted: Sequence[int] = ()
+    needed: tuple[LineRange, ...] = ()
+    spared: tuple[LineRange, ...] = ()
+
+
+async def read_base(files: FileSystem, path: Path) -> Snapshot:
+    """The file that a call changes.
+
+    Raises:
+        ToolFault: As FileSystem.read; a missing file's names the tool that makes one.
+    """
+    try:
+        return await files.read(path)
+    except ToolFault as fault:
+        if fault.code != "not_found":
+            raise
+        raise ToolFault(fault.code, f"{fault} To make a new file use write_file.") from fault
 
 
 async def prepare_change(
@@ -51,8 +70,11 @@ async def prepare_change(
 ) -> Prepared:
     """Work out the diff; the returned run() commits exactly that text on exactly that base."""
     diff, shown_diff = await asyncio.to_thread(_diff, change)
-    base = change.base.identity if change.base is not None else None
-    targets = (Target(change.path, base),)
+    base = change.base
+    target = Target(change.path)
+    if base is not None:
+        target = Target(change.path, base.identity, base.text, base.stamp)
+    targets = (target,)
     preview = Preview("diff", shown_diff.text, change.path.as_uri())
 
     async def run() -> ToolResult:
@@ -69,7 +91,19 @@ def _needs(change: Change, diff: LineDiff) -> tuple[LineRange, ...] | None:
     if change.whole:
         return None
     quoted = frozenset(change.quoted)
-    return tuple(_needed(region, quoted) for region in diff.regions if diff.old)
+    found = [_needed(region, quoted) for region in diff.regions if diff.old]
+    return (*_without(found, change.spared), *change.needed)
+
+
+def _without(ranges: list[LineRange], spared: tuple[LineRange, ...]) -> list[LineRange]:
+    for begin, end in spared:
+        ranges = [
+            part
+            for first, last in ranges
+            for part in ((first, min(last, begin - 1)), (max(first, end + 1), last))
+            if part[0] <= part[1]
+        ]
+    return ranges
 
 
 def _needed(region: Region, quoted: frozenset[int]) -> LineRange:
@@ -84,7 +118,7 @@ def _seen(change: Change, diff: LineDiff, identity: str) -> Observed:
     total = len(diff.new)
     whole = ((1, total),) if total else ()
     lines = whole if change.whole else tuple(told_lines(diff))
-    return Observed(change.path, identity, lines, total, diff.regions)
+    return Observed(change.path, identity, lines, total, diff.regions, change.text)
 
 
 def _diff(change: Change) -> tuple[LineDiff, FileDiff]:

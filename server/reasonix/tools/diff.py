@@ -47,6 +47,43 @@ def compare(old: list[str], new: list[str], within: Sequence[Region] = ()) -> Li
     return LineDiff(old, new, tuple(part for block in blocks for part in _refine(old, new, block)))
 
 
+def composed(first: Sequence[Region], second: Sequence[Region]) -> tuple[Region, ...]:
+    """The regions of two changes, one after the other, as those of one change."""
+    # Both as [start, end) of the text between them, with what lies on the far side.
+    parts = [(part.new_start, part.new_end, 0, part) for part in first]
+    parts += [(part.old_start, part.old_end, 1, part) for part in second]
+    found: list[Region] = []
+    shifts = [0, 0]
+    block: list[int] | None = None
+    before = (0, 0)
+    for start, end, side, part in sorted(parts):
+        if block is None or start > block[1]:
+            if block is not None:
+                found.append(_across(block, before, shifts))
+            block, before = [start, end], (shifts[0], shifts[1])
+        block[1] = max(block[1], end)
+        grown = (part.new_end - part.new_start) - (part.old_end - part.old_start)
+        shifts[side] += grown
+    if block is not None:
+        found.append(_across(block, before, shifts))
+    return tuple(found)
+
+
+def _across(block: list[int], before: tuple[int, int], after: list[int]) -> Region:
+    start, end = block
+    return Region(start - before[0], end - after[0], start + before[1], end + after[1])
+
+
+def origin(line: int, regions: Sequence[Region]) -> int | None:
+    """Where a line of the new text, from 1, stood in the old one; None for a changed line."""
+    shift = 0
+    for region in regions:
+        if region.new_end >= line:
+            return None if region.new_start < line else line - shift
+        shift = region.new_end - region.old_end
+    return line - shift
+
+
 def unified(shown: str, diff: LineDiff, *, created: bool = False) -> FileDiff:
     """The diff as text, cut at DIFF_BYTES of whole lines; the counts are of the whole change."""
     lines = [f"--- {'/dev/null' if created else f'a/{shown}'}\n", f"+++ b/{shown}\n"]

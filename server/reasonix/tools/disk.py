@@ -1,40 +1,21 @@
 """Files on the local disk, as core.ports.FileSystem."""
 
 import asyncio
-import os
-import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple, TypeVar
 
 from reasonix.core.error import ToolFault
 from reasonix.core.limits import READ_FILE_BYTES
-from reasonix.core.ports import Commit, Committed, Conflict, Snapshot
-from reasonix.tools.encoding import decode, encode, identity_of
+from reasonix.core.ports import Commit, Committed, Conflict, FileWindow, Snapshot
+from reasonix.tools.directory import Moved
+from reasonix.tools.encoding import Encodings, decode, encode, identity_of
 from reasonix.tools.line import main_ending
 from reasonix.tools.lock import PathLocks
 from reasonix.tools.place import create, fault_of, replace
-
-T = TypeVar("T")
-
-_VIRTUAL = ("/proc/", "/sys/", "/dev/")
-_REAL_UNDER_VIRTUAL = "/dev/shm/"
-_TRIES = 3
-_SETTLE_S = 10.0
-_CHUNK = 1 << 20
-
-_OPEN_FLAGS = (
-    os.O_RDONLY
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-
-
-class _Found(NamedTuple):
-    raw: bytes
-    stat: os.stat_result
+from reasonix.tools.regular import Found, Source, load, steady, too_large
+from reasonix.tools.settled import settled
+from reasonix.tools.window import Window, Wish, read_window
 
 
 class DiskFileSystem:
@@ -48,32 +29,73 @@ class DiskFileSystem:
     def __init__(self, locks: PathLocks, shown: Callable[[Path], str] = str) -> None:
         self._locks = locks
         self._shown = shown
+        self._encodings = Encodings()
 
     async def read(self, path: Path, /) -> Snapshot:
-        return await _settled(lambda: self._snapshot(path))
+        return await settled(lambda: self._snapshot(path, self._load(path)))
+
+    async def window(
+        self, path: Path, first: int, count: int, whole_bytes: int, /
+    ) -> Snapshot | FileWindow:
+        left = threading.Event()
+        wish = Wish(first, count, left.is_set)
+        try:
+            return await asyncio.to_thread(self._window, path, wish, whole_bytes)
+        finally:
+            # Whoever has left doesn't wait for the end of a large file.
+            left.set()
 
     async def identity(self, path: Path, /) -> str | None:
-        return await _settled(lambda: self._identity(path))
+        return await settled(lambda: self._identity(path))
 
     async def commit(self, path: Path, base: Snapshot | None, text: str, /) -> Commit:
-        if base is None:
-            raw = encode(text, "utf-8", bom=False)
-            return await _settled(lambda: self._create(path, raw))
-        raw = encode(text, base.encoding, bom=base.bom)
-        return await _settled(lambda: self._replace(path, base.identity, raw))
+        try:
+            return await settled(lambda: self._commit(path, base, text))
+        except Moved:
+            return Conflict(f"{self._shown(path)} leads to another place now.")
 
-    def _snapshot(self, path: Path) -> Snapshot:
-        found = self._load(path)
-        decoded = decode(found.raw)
+    def _load(self, path: Path) -> Found:
+        return load(path, self._shown(path))
+
+    def _snapshot(self, path: Path, found: Found) -> Snapshot:
+        identity = identity_of(found.raw)
+        decoded = decode(found.raw, self._encodings.recall(path, identity))
         if decoded is None:
-            raise ToolFault("unavailable", f"{self._shown(path)} is a binary file, not text.")
+            raise _binary(self._shown(path))
+        self._encodings.note(path, identity, decoded.encoding, bom=decoded.bom)
         return Snapshot(
             path,
             decoded.text,
-            identity_of(found.raw),
+            identity,
             eol=main_ending(decoded.text),
             encoding=decoded.encoding,
             bom=decoded.bom,
+            stamp=found.stamp,
+        )
+
+    def _window(self, path: Path, wish: Wish, whole_bytes: int) -> Snapshot | FileWindow:
+        shown = self._shown(path)
+
+        def look(source: Source) -> Found | Window:
+            if source.status.st_size <= whole_bytes:
+                return source.whole(whole_bytes)
+            known = self._encodings.recall(path, "")
+            return read_window(source.descriptor, wish, known.encoding if known else "")
+
+        found, stamp = steady(path, shown, look)
+        if isinstance(found, Found):
+            return self._snapshot(path, found)
+        if found.lines is None:
+            raise _binary(shown)
+        return FileWindow(
+            path,
+            found.lines,
+            wish.first,
+            found.total,
+            stamp,
+            eol=main_ending("".join(found.lines)),
+            encoding=found.encoding,
+            cut=found.cut,
         )
 
     def _identity(self, path: Path) -> str | None:
@@ -83,6 +105,18 @@ class DiskFileSystem:
             if fault.code == "not_found":
                 return None
             raise
+
+    def _commit(self, path: Path, base: Snapshot | None, text: str) -> Commit:
+        if base is None:
+            return self._create(path, encode(text, "utf-8", bom=False))
+        raw = encode(text, base.encoding, bom=base.bom)
+        if len(raw) > READ_FILE_BYTES:
+            raise too_large(f"The new text of {self._shown(path)}", len(raw))
+        done = self._replace(path, base.identity, raw)
+        if isinstance(done, Committed):
+            # What the new bytes look like to a reader who knows nothing may be something else.
+            self._encodings.note(path, done.identity, base.encoding, bom=base.bom)
+        return done
 
     def _create(self, path: Path, raw: bytes) -> Commit:
         with self._locks.held(path):
@@ -95,23 +129,20 @@ class DiskFileSystem:
         return Committed(identity_of(raw), created=True)
 
     def _replace(self, path: Path, base: str, raw: bytes) -> Commit:
-        real = Path(os.path.realpath(path))
-        with self._locks.held(real):
+        shown = self._shown(path)
+        with self._locks.held(path):
             try:
-                found = self._load(real)
+                found = load(path, shown, follow=False)
             except ToolFault as fault:
                 if fault.code == "not_found":
-                    return Conflict(f"{self._shown(path)} is gone.")
+                    return Conflict(f"{shown} is gone.")
                 raise
             if identity_of(found.raw) != base:
-                return Conflict(f"{self._shown(path)} has changed.")
+                return Conflict(f"{shown} has changed.")
             try:
-                return replace(real, found.raw, raw, found.stat)
+                return replace(path, found.raw, raw, found.status, shown)
             except OSError as error:
-                raise fault_of(error, self._shown(path), "It was not changed") from error
-
-    def _load(self, path: Path) -> _Found:
-        return _load(path, self._shown(path))
+                raise fault_of(error, shown, "It was not changed") from error
 
 
 def read_raw(path: Path, shown: str) -> bytes:
@@ -120,85 +151,8 @@ def read_raw(path: Path, shown: str) -> bytes:
     Raises:
         ToolFault: not_found or unavailable, as for a text file.
     """
-    return _load(path, shown).raw
+    return load(path, shown).raw
 
 
-def _load(path: Path, shown: str) -> _Found:
-    """The bytes of one moment: a file that changes while it is read is read again."""
-    try:
-        for _ in range(_TRIES):
-            found = _load_once(path, shown)
-            if found is not None:
-                return found
-    except OSError as error:
-        raise fault_of(error, shown, "It was not read") from error
-    raise ToolFault("unavailable", f"{shown} is being written right now. Try again.")
-
-
-def _load_once(path: Path, shown: str) -> _Found | None:
-    _check(path.stat(), path, shown)
-    # Non-blocking: what was a file a moment ago may be a FIFO by now.
-    descriptor = os.open(path, _OPEN_FLAGS)
-    try:
-        before = os.fstat(descriptor)
-        _check(before, path, shown)
-        raw = _whole(descriptor, shown)
-        after = os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
-    steady = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
-    return _Found(raw, after) if steady and len(raw) == after.st_size else None
-
-
-def _whole(descriptor: int, shown: str) -> bytes:
-    parts: list[bytes] = []
-    size = 0
-    while part := os.read(descriptor, _CHUNK):
-        parts.append(part)
-        size += len(part)
-        if size > READ_FILE_BYTES:
-            raise _too_large(shown, size)
-    return b"".join(parts)
-
-
-def _check(found: os.stat_result, path: Path, shown: str) -> None:
-    if stat.S_ISDIR(found.st_mode):
-        raise ToolFault("unavailable", f"{shown} is a directory, not a file.")
-    if not stat.S_ISREG(found.st_mode):
-        raise ToolFault("unavailable", f"{shown} is {_kind(found.st_mode)}, not a regular file.")
-    real = os.path.realpath(path)
-    if real.startswith(_VIRTUAL) and not real.startswith(_REAL_UNDER_VIRTUAL):
-        raise ToolFault("unavailable", f"{shown} is made up by the system, not a regular file.")
-    if found.st_size > READ_FILE_BYTES:
-        raise _too_large(shown, found.st_size)
-
-
-def _too_large(shown: str, size: int) -> ToolFault:
-    return ToolFault(
-        "unavailable",
-        f"{shown} has {size} bytes or more; the file tools take {READ_FILE_BYTES} at most. "
-        "Use bash (head, sed -n, grep) for parts of it.",
-    )
-
-
-def _kind(mode: int) -> str:
-    if stat.S_ISFIFO(mode):
-        return "a named pipe"
-    if stat.S_ISSOCK(mode):
-        return "a socket"
-    return "a device"
-
-
-async def _settled(work: Callable[[], T]) -> T:
-    """Run blocking work in a thread.
-
-    A cancelled caller leaves only when the work is over: nothing is written behind its back.
-    """
-    future = asyncio.get_running_loop().run_in_executor(None, work)
-    try:
-        return await asyncio.shield(future)
-    finally:
-        if not future.done():
-            await asyncio.wait((future,), timeout=_SETTLE_S)
-            if future.done() and not future.cancelled():
-                future.exception()
+def _binary(shown: str) -> ToolFault:
+    return ToolFault("unavailable", f"{shown} is a binary file, not text.")

@@ -138,7 +138,8 @@ def _recounted(file: FileLines, path: Path, context: int) -> FileLines:
         raw = path.read_bytes()
     except OSError:
         return file
-    decoded = decode(raw)
+    # As ripgrep counts: byte by byte, whatever the bytes stand for.
+    decoded = decode(raw, guess=False)
     if decoded is None or not _LONE_CR.search(raw):
         return file
     lines = split_lines(decoded.text)

@@ -18,10 +18,11 @@ class PathLocks:
         self._held: dict[str, tuple[Lock, int]] = {}
 
     @contextmanager
-    def held(self, path: Path) -> Generator[None]:
-        """Wait until no other thread holds this file, by whatever name it came."""
+    def held(self, *paths: Path) -> Generator[None]:
+        """Wait until no other thread holds one of these files, by whatever name it came."""
         with ExitStack() as stack:
-            for key in sorted(_names(path)):
+            # In one order for everyone, so that no two wait for each other.
+            for key in sorted({name for path in paths for name in _names(path)}):
                 stack.enter_context(self._one(key))
             yield
 

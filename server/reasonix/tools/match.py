@@ -10,7 +10,7 @@ from reasonix.core.ports import Snapshot
 from reasonix.tools.diff import Region, compare
 from reasonix.tools.line import ARROW, bare, main_ending, numbered, split_lines, to_newlines
 
-_NEAR_SCANNED_LINES = 20_000
+_NEAR_SCANNED_LINES = 100_000
 _NEAR_COMPARED_LINES = 2_000
 _NEAR_SHOWN_LINES = 12
 _NEAR_ENOUGH = 0.6
@@ -42,19 +42,15 @@ def find(snapshot: Snapshot, old: str, new: str) -> list[Span]:
     text = snapshot.text
     if "\r" not in text or "\r" in old:
         return [Span(at, at + len(old), new) for at in _places(text, old)]
-    lines = split_lines(text)
-    starts = [0, *accumulate(len(line) for line in lines)]
-    plain_starts = [0, *accumulate(len(to_newlines(line)) for line in lines)]
-
-    def raw(place: int) -> int:
-        line = bisect_right(plain_starts, place) - 1
-        return starts[line] + place - plain_starts[line]
-
-    spans: list[Span] = []
-    for at in _places(to_newlines(text), old):
-        start, end = raw(at), raw(at + len(old))
-        spans.append(Span(start, end, keep_endings(text[start:end], new, snapshot.eol)))
-    return spans
+    ending = _only_ending(text)
+    if ending:
+        wanted = old.replace("\n", ending)
+        places = [(at, at + len(wanted)) for at in _places(text, wanted)]
+    else:
+        places = _places_among_mixed(text, old)
+    return [
+        Span(start, end, keep_endings(text[start:end], new, snapshot.eol)) for start, end in places
+    ]
 
 
 def keep_endings(old: str, new: str, eol: str) -> str:
@@ -89,13 +85,10 @@ def keep_endings(old: str, new: str, eol: str) -> str:
 
 def splice(text: str, spans: list[Span]) -> Edited:
     """Put every span's text in its place."""
-    lines = split_lines(text)
-    starts = [0, *accumulate(len(line) for line in lines)]
     regions: list[Region] = []
     parts: list[str] = []
-    done = shift = 0
-    for first, last, group in _blocks(starts, len(lines), spans):
-        begin, end = starts[first], starts[last]
+    done = line = shift = 0
+    for begin, end, group in _blocks(text, spans):
         block: list[str] = []
         at = begin
         for span in group:
@@ -103,9 +96,11 @@ def splice(text: str, spans: list[Span]) -> Edited:
             at = span.end
         block.append(text[at:end])
         changed = "".join(block)
-        count = len(split_lines(changed))
-        regions.append(Region(first, last, first + shift, first + shift + count))
-        shift += count - (last - first)
+        first = line + _count(text, done, begin)
+        line = first + _count(text, begin, end)
+        count = _count(changed, 0, len(changed))
+        regions.append(Region(first, line, first + shift, first + shift + count))
+        shift += count - (line - first)
         parts += [text[done:begin], changed]
         done = end
     parts.append(text[done:])
@@ -114,8 +109,25 @@ def splice(text: str, spans: list[Span]) -> Edited:
 
 def lines_of(text: str, spans: list[Span]) -> list[int]:
     """The line number, from 1, at which each span begins."""
-    starts = [0, *accumulate(len(line) for line in split_lines(text))]
-    return [min(bisect_right(starts, span.start), len(starts) - 1) for span in spans]
+    found: list[int] = []
+    at, line = 0, 1
+    for span in spans:
+        start = _line_start(text, min(span.start, max(0, len(text) - 1)))
+        line += _count(text, at, start)
+        at = start
+        found.append(line)
+    return found
+
+
+def lines_holding(text: str, words: str) -> list[Span]:
+    """Every line that holds these words, as its place with the ending and its bare text."""
+    found: list[Span] = []
+    at = text.find(words)
+    while at >= 0:
+        start, end = _line_start(text, at), _next_line(text, at)
+        found.append(Span(start, end, bare(text[start:end])))
+        at = text.find(words, end)
+    return found
 
 
 def nearest_region(text: str, old: str) -> str:
@@ -148,22 +160,69 @@ def _end(before: list[str], after: list[str]) -> Region:
     return Region(len(before), len(before), len(after), len(after))
 
 
-def _blocks(starts: list[int], count: int, spans: list[Span]) -> list[tuple[int, int, list[Span]]]:
-    """Whole lines [first, last) around the spans.
+def _blocks(text: str, spans: list[Span]) -> list[tuple[int, int, list[Span]]]:
+    """Whole lines around the spans, as characters [begin, end).
 
     One line more on each side: an edit can join lines, and a \\r may meet a \\n.
     """
     blocks: list[tuple[int, int, list[Span]]] = []
     for span in spans:
-        first = max(0, bisect_right(starts, span.start, hi=count) - 2)
-        last = min(count, bisect_right(starts, span.end, hi=count) + 1)
-        if blocks and first <= blocks[-1][1]:
-            begin, end, group = blocks[-1]
+        begin = _line_start(text, span.start)
+        begin = _line_start(text, begin - 1) if begin else 0
+        end = _next_line(text, _next_line(text, span.end))
+        if blocks and begin <= blocks[-1][1]:
+            first, last, group = blocks[-1]
             group.append(span)
-            blocks[-1] = (begin, max(last, end), group)
+            blocks[-1] = (first, max(last, end), group)
         else:
-            blocks.append((first, last, [span]))
+            blocks.append((begin, end, [span]))
     return blocks
+
+
+def _line_start(text: str, at: int) -> int:
+    """Where the line begins that holds this character, which may be a part of its ending."""
+    start = text.rfind("\n", 0, at) + 1
+    back = text.rfind("\r", start, at) + 1
+    # A \r right before a \n is no ending of its own.
+    if 0 < back == at and text[at : at + 1] == "\n":
+        back = text.rfind("\r", start, at - 1) + 1
+    return max(start, back)
+
+
+def _next_line(text: str, at: int) -> int:
+    """Where the line after the one that holds this character begins, or the text's end."""
+    end = text.find("\n", at) + 1 or len(text)
+    back = text.find("\r", at, end) + 1
+    return back if back and text[back : back + 1] != "\n" else end
+
+
+def _count(text: str, begin: int, end: int) -> int:
+    """How many lines stand between two places at which lines begin."""
+    found = text.count("\n", begin, end)
+    returns = text.count("\r", begin, end)
+    if returns:
+        found += returns - text.count("\r\n", begin, end)
+    return found + (begin < end == len(text) and text[-1] not in "\r\n")
+
+
+def _only_ending(text: str) -> str:
+    """The ending that all lines have; empty where they differ."""
+    returns, feeds = text.count("\r"), text.count("\n")
+    if not feeds:
+        return "\r"
+    return "\r\n" if returns == feeds == text.count("\r\n") else ""
+
+
+def _places_among_mixed(text: str, old: str) -> list[tuple[int, int]]:
+    lines = split_lines(text)
+    starts = [0, *accumulate(len(line) for line in lines)]
+    plain_starts = [0, *accumulate(len(to_newlines(line)) for line in lines)]
+
+    def raw(place: int) -> int:
+        line = bisect_right(plain_starts, place) - 1
+        return starts[line] + place - plain_starts[line]
+
+    return [(raw(at), raw(at + len(old))) for at in _places(to_newlines(text), old)]
 
 
 def _nearest(lines: list[str], wanted: list[str]) -> int | None:

@@ -71,7 +71,7 @@ def _files(start: str) -> Iterator[str]:
 
 def _search_file(path: str, regex: re.Pattern[str], context: int, out: BinaryIO) -> None:
     try:
-        decoded = decode(Path(path).read_bytes())
+        decoded = decode(Path(path).read_bytes(), guess=False)
     except (OSError, ToolFault):
         return
     if decoded is None:

@@ -5,12 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from fakes.clock import FixedClock
 from fakes.sandbox import PATH, confined_shell, roots_in, unconfined_shell
 from fakes.workbench import NoResults
 from reasonix.config.schema import SandboxConfig, ToolsConfig
 from reasonix.core.error import ToolFault
 from reasonix.core.ports import SessionPorts
 from reasonix.core.tool import Call, Effect, Resolved, Status, Subject, Tool, ToolResult
+from reasonix.host.jobs import SessionJobs
 from reasonix.sandbox.roots import Roots
 from reasonix.sandbox.shell import Shell, make_shell
 from reasonix.tools.bash import bash
@@ -25,7 +27,8 @@ def roots(base: Path) -> Roots:
 
 def tool_in(roots: Roots, shell: Shell) -> Tool:
     files = DiskFileSystem(PathLocks(), roots.shown)
-    return bash(SessionPorts(roots.root, files, NoResults(), lambda _: None), roots, shell)
+    jobs = SessionJobs(roots.temp / "jobs", FixedClock(), lambda _: None)
+    return bash(SessionPorts(roots.root, files, NoResults(), lambda _: None), roots, shell, jobs)
 
 
 @pytest.fixture
@@ -121,8 +124,8 @@ def test_a_command_that_cannot_run_is_an_invalid_argument(tool: Tool, command: s
 
 
 def test_arguments_of_later_versions_are_unknown(tool: Tool) -> None:
-    with pytest.raises(ToolFault, match="run_in_background"):
-        resolve(tool, command="ls", run_in_background=True)
+    with pytest.raises(ToolFault, match="additional_write_dirs"):
+        resolve(tool, command="ls", additional_write_dirs=["/tmp"])
 
 
 async def test_a_long_command_just_below_the_limit_runs(tool: Tool) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from fakes.workbench import Workbench
 from reasonix.core.error import ToolFault
 from reasonix.core.ports import Committed, Conflict
 from reasonix.tools.disk import DiskFileSystem
@@ -81,16 +82,14 @@ async def test_a_file_with_two_names_is_written_in_place_and_that_is_said(
     assert done.note == "Written in place, as it has 2 hard links."
 
 
-async def test_a_link_stays_a_link_and_its_target_is_written(
-    files: DiskFileSystem, tmp_path: Path
-) -> None:
-    target, link = tmp_path / "deep" / "a.txt", tmp_path / "link"
-    target.parent.mkdir()
-    target.write_text("old")
+async def test_a_link_stays_a_link_and_its_target_is_written(bench: Workbench) -> None:
+    target, link = bench.put("deep/a.txt", "old\n"), bench.root / "link"
     link.symlink_to("deep/a.txt")
-    await rewrite(files, link, "new")
+    await bench.call("read_file", path="link")
+    result = await bench.call("write_file", path="link", content="new\n")
+    assert result.code is None, result.content
     assert link.is_symlink()
-    assert target.read_text() == "new"
+    assert target.read_text() == "new\n"
 
 
 async def test_a_dangling_link_is_not_written_through(

@@ -42,7 +42,14 @@ async def test_an_edit_shows_the_changed_lines_and_reports_the_change(bench: Wor
     identity = await bench.files.identity(path)
     assert identity is not None
     assert result.observed == (
-        Observed(path, identity, ((6, 6), (3, 3), (4, 4), (5, 5), (6, 6)), 6, ((5, 6, 5, 6),)),
+        Observed(
+            path,
+            identity,
+            ((6, 6), (3, 3), (4, 4), (5, 5), (6, 6)),
+            6,
+            ((5, 6, 5, 6),),
+            path.read_text(),
+        ),
     )
 
 
@@ -134,8 +141,10 @@ async def test_a_swap_of_the_same_size_with_the_times_put_back_is_stale(bench: W
     before = path.stat()
     path.write_text(TEXT.replace("1", "7"))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-    result = await bench.call("edit_file", path="a.py", old_string="2", new_string="3")
-    assert result.code == "stale"
+    for old in ("return 1", "return 7"):
+        result = await bench.call("edit_file", path="a.py", old_string=old, new_string="x")
+        assert result.code == "stale"
+    assert path.read_text() == TEXT.replace("1", "7")
 
 
 async def test_a_file_that_is_gone_after_the_question_is_stale(bench: Workbench) -> None:
@@ -153,7 +162,8 @@ async def test_the_preview_is_the_diff_and_the_target_names_its_base(bench: Work
     prepared = await bench.prepare("edit_file", path="a.py", old_string="1", new_string="9")
     assert prepared.preview is not None
     assert "-    return 1\n+    return 9\n" in prepared.preview.text
-    assert prepared.targets == (Target(path, await bench.files.identity(path)),)
+    base = await bench.files.read(path)
+    assert prepared.targets == (Target(path, base.identity, TEXT, base.stamp),)
     assert prepared.digest
     assert path.read_text() == TEXT
 

@@ -141,7 +141,8 @@ async def test_the_call_says_what_it_will_touch_before_it_does(bench: Workbench)
     assert resolved.targets == resolved.needs_observed == (path,)
     assert resolved.crossing is None
     prepared = await resolved.prepare()
-    assert prepared.targets == (Target(path, await bench.files.identity(path)),)
+    base = await bench.files.read(path)
+    assert prepared.targets == (Target(path, base.identity, "old\n", base.stamp),)
     assert prepared.preview is not None
     assert prepared.preview.kind == "diff"
     assert "-old\n+new\n" in prepared.preview.text

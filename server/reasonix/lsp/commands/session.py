@@ -58,13 +58,14 @@ async def open_session(context: Context, params: SessionOpenParams) -> SessionOp
     context.flush(params.session_id)
     replay = await controller.replay(params.after_seq, params.epoch)
     context.offer(params.session_id)
-    pending = context.host.approvals.pending(params.session_id)
+    approvals = context.host.approvals.pending(params.session_id)
+    questions = context.host.questions.pending(params.session_id)
     return SessionOpenResult(
         controller.record,
         controller.epoch,
         replay.reset,
         replay.events,
-        PendingResult(pending, ()),
+        PendingResult(approvals, questions),
     )
 
 

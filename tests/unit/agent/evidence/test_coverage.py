@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasonix.agent.coverage import joined, missing, moved, told
+from reasonix.agent.evidence.coverage import joined, missing, moved, told
 from reasonix.core.tool import LineRange
 from reasonix.tools.diff import compare
 

@@ -1,0 +1,193 @@
+from pathlib import Path
+
+import pytest
+
+from reasonix.permission.write_scope import write_paths
+
+CWD = Path("/nowhere/project")
+
+NOTHING = [
+    "",
+    "# a remark",
+    "ls",
+    "ls -la *.py",
+    "cat a.txt b.txt",
+    "cat < a.txt",
+    "cat 'a b' \"c d\" | grep -n x | wc -l",
+    "grep -rn 'foo.*bar' src 2>/dev/null",
+    "echo hi >/dev/null 2>&1",
+    'echo "$HOME ${x:-y}" $((1 + 2))',
+    "pwd && ls; true || false",
+    "if [ -f a ]; then cat a; else echo no; fi",
+    'for f in a b; do cat "$f"; done',
+    "while true; do ls; done",
+    "(cd src && ls)",
+    "echo $(cat a.txt)",
+    "diff <(cat a) <(cat b)",
+    "! grep x a.txt",
+    "[[ -f a && a == b* ]] && echo yes",
+    "x=1; echo $x",
+    "/usr/bin/head -n 3 a.txt",
+    "find . -name '*.py' -type f",
+    "rg foo src",
+    "sort a.txt | uniq -c",
+    "git status",
+    "git log --no-ext-diff --no-textconv",
+    "sed -n 1,5p a.txt",
+    "sed s/a/b/ a.txt",
+    "cat <<'EOF'\ntext > not a file\nEOF",
+    "cat <<EOF\n$(ls)\nEOF",
+    "date; whoami; uname -a",
+]
+
+FILES = [
+    ("echo a > out.txt", ["out.txt"]),
+    ("echo a >> out.txt", ["out.txt"]),
+    ("echo a >| out.txt", ["out.txt"]),
+    ("ls &> out.txt", ["out.txt"]),
+    ("ls >& out.txt", ["out.txt"]),
+    ("ls 2> err.txt > out.txt", ["err.txt", "out.txt"]),
+    ("> empty.txt cat a", ["empty.txt"]),
+    ("touch a b", ["a", "b"]),
+    ("touch -- -a", ["-a"]),
+    ("mkdir -p x/y", ["x/y"]),
+    ("rm -rf build", ["build"]),
+    ("mv a b", ["b", "b/a", "a"]),
+    ("cp -r src dst", ["dst", "dst/src"]),
+    ("ln -s a b", ["b", "b/a"]),
+    ("ls | tee log.txt", ["log.txt"]),
+    ("ls | tee -a log.txt > /dev/null", ["log.txt"]),
+    ("sed -i s/a/b/ f g", ["f", "g"]),
+    ("cd sub && touch a", ["sub/a"]),
+    ("cd sub && cd .. && touch a", ["a"]),
+    ("(cd sub && touch a); touch b", ["sub/a", "b"]),
+    ("touch /tmp/x", ["/tmp/x"]),
+    ("if true; then echo > a; else echo > b; fi", ["a", "b"]),
+    ("for i in 1 2; do echo $i >> log; done", ["log"]),
+    ("{ echo a; echo b; } > both", ["both"]),
+    ("echo $(touch a)", ["a"]),
+    ("cat <(touch a)", ["a"]),
+    ("cat <<EOF > out\n$(touch in)\nEOF", ["out", "in"]),
+    ('echo "$(echo > a)"', ["a"]),
+    ("touch \"a b\" 'c d' e'f'\"g\"", ["a b", "c d", "efg"]),
+    ("x=$(touch a)", ["a"]),
+    ("select x in a; do touch a; done", ["a"]),
+    ("echo ${x:-$(touch a)}", ["a"]),
+]
+
+UNKNOWN = [
+    "make",
+    'python -c \'open("a","w")\'',
+    "node x.js",
+    "npm test",
+    "./ls",
+    "../bin/cat a",
+    "bin/ls",
+    "$CMD a",
+    '"$(which rm)" a',
+    "\\ls a > $x",
+    "echo a > $x",
+    "echo a > *.txt",
+    "echo a > ~/x",
+    "echo a > {a,b}",
+    "touch $f",
+    "touch *.txt",
+    "touch ~/a",
+    "touch a\\ b",
+    "rm --no-preserve-root x",
+    "rm -i x",
+    "cp -t dir a",
+    "cp a",
+    "mv",
+    "tee --append x",
+    "cd sub; touch a",
+    "cd $x && touch a",
+    "cd - && touch a",
+    "cd && touch a",
+    "cd sub || true; touch a",
+    "pushd sub && touch a",
+    "if cd sub; then touch a; fi",
+    "cd a b && touch c",
+    "find . -delete",
+    "find . -exec touch {} +",
+    "find . -fprint out",
+    "find $x",
+    "find . *",
+    "sort -o a a",
+    "sort -ro a a",
+    "sort --output=a a",
+    "sort --outp=a a",
+    "sort $x",
+    "rg --pre ./x foo",
+    "git diff",
+    "git show",
+    "git log",
+    "git log --no-ext-diff",
+    "git commit -m x",
+    "git -C sub status",
+    "git -c core.pager=x log",
+    "git branch new",
+    "git diff --no-ext-diff --no-textconv --output=x",
+    "sed -i.bak s/a/b/ f",
+    "sed 's/a/b/w out' f",
+    "sed 's/a/touch x/e' f",
+    "sed -f script f",
+    "sed 'w out' f",
+    "sed -n '1,5w out' f",
+    "sed -e s/a/b/ f",
+    "xargs rm",
+    "ls | xargs touch",
+    "sh -c 'touch a'",
+    "bash script.sh",
+    "eval touch a",
+    "exec touch a",
+    "env touch a",
+    "command touch a",
+    "sudo touch a",
+    "timeout 3 touch a",
+    "source x",
+    ". x",
+    "f() { touch a; }; f",
+    "function ls { touch a; }; ls",
+    "alias ls=touch; ls a",
+    "PATH=/evil ls",
+    "PATH=/evil; ls",
+    "RIPGREP_CONFIG_PATH=x rg a",
+    "export PATH=x; ls",
+    "trap 'touch a' EXIT",
+    "echo a > /dev/tcp/1.2.3.4/80",
+    "case $x in a) touch a;; esac",
+    "coproc touch a",
+    "cat <> both.txt",
+    "((x = 1)); let y=1",
+    "dd of=a",
+    "awk '{print > \"a\"}' b",
+    "echo 'unclosed",
+    "echo $(",
+    "if true; then",
+    "echo a >",
+    "read x; echo",
+    "printf -v x y; hash",
+    "ls; \x00touch a",
+]
+
+
+@pytest.mark.parametrize("command", NOTHING)
+def test_commands_that_plainly_write_nothing(command: str) -> None:
+    assert write_paths(command, CWD) == ()
+
+
+@pytest.mark.parametrize(("command", "files"), FILES)
+def test_commands_that_say_which_files_they_write(command: str, files: list[str]) -> None:
+    assert write_paths(command, CWD) == tuple(CWD / name for name in files)
+
+
+@pytest.mark.parametrize("command", UNKNOWN)
+def test_commands_of_which_nobody_can_tell(command: str) -> None:
+    assert write_paths(command, CWD) is None
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    assert write_paths("touch link/a", tmp_path) == (tmp_path.resolve() / "real" / "a",)
