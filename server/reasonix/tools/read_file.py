@@ -43,6 +43,9 @@ NAME = "read_file"
 _NOTES_BYTES = 1024
 """Kept free for what stands below the lines."""
 
+_SMALL_CHARS = 64 * 1024
+"""A file of this size is split and numbered in less time than a thread takes to begin."""
+
 _NEIGHBOURS = 2000
 _ENDINGS = {"\r\n": "lines end with CRLF", "\r": "lines end with CR"}
 
@@ -107,17 +110,23 @@ def read_file(ports: SessionPorts, roots: Roots, reads: Reads) -> Tool:
         async def run() -> ToolResult:
             wanted = _wanted(args, path, reads)
             started_s = time.monotonic()
-            view = await _look(ports, roots, path, wanted)
-            if wanted.snapshot and view.identity != wanted.snapshot:
+            found = await _look(ports, roots, path, wanted)
+            if wanted.snapshot and found.identity != wanted.snapshot:
                 reads.changed(path)
                 raise ToolFault(
                     "stale",
                     f"{shown} has changed since the page before; its pages don't belong "
                     'together. Begin again with intent="full", or read the window you need.',
                 )
-            # Numbering a large window would hold up every other session.
-            made = await asyncio.to_thread(_result, view, wanted, shown)
-            page = _page(ports.root, view, wanted, shown, made)
+
+            def work() -> tuple[_Made, Page]:
+                view = _part(found) if isinstance(found, FileWindow) else _whole(found, wanted)
+                made = _result(view, wanted, shown)
+                return made, _page(ports.root, view, wanted, shown, made)
+
+            small = isinstance(found, Snapshot) and len(found.text) <= _SMALL_CHARS
+            # Splitting and numbering a large file would hold up every other session.
+            made, page = work() if small else await asyncio.to_thread(work)
             return _finished(made, reads.page(page, time.monotonic() - started_s))
 
         return reading(NAME, title, run, (Subject("path", shown),))
@@ -164,18 +173,17 @@ def _wanted(args: Args, path: Path, reads: Reads) -> _Wanted:
     return _Wanted(intent, first, last, limit, asked=args.intent is not UNSET)
 
 
-async def _look(ports: SessionPorts, roots: Roots, path: Path, wanted: _Wanted) -> _View:
+async def _look(
+    ports: SessionPorts, roots: Roots, path: Path, wanted: _Wanted
+) -> Snapshot | FileWindow:
     full = wanted.intent is Intent.FULL
     whole_bytes = READ_FILE_BYTES if full else READ_WINDOW_WHOLE_BYTES
     try:
-        found = await ports.files.window(path, wanted.first, wanted.limit, whole_bytes)
+        return await ports.files.window(path, wanted.first, wanted.limit, whole_bytes)
     except ToolFault as fault:
         if fault.code != "not_found":
             raise
         raise await asyncio.to_thread(_with_neighbours, fault, path, roots) from fault
-    if isinstance(found, FileWindow):
-        return _part(found)
-    return await asyncio.to_thread(_whole, found, wanted)
 
 
 def _part(found: FileWindow) -> _View:

@@ -41,8 +41,10 @@ class _Seen(Struct, frozen=True):
         return joined(pair for _, lines in self.parts for pair in lines)
 
     def joining(self, other: "_Seen") -> "_Seen":
-        """Both accounts of the same version."""
-        parts = dict(self.parts)
+        """Both accounts of the same version; what `other` shows again it stands for from now on."""
+        again = other.lines
+        older = [(call_id, missing(again, lines)) for call_id, lines in self.parts]
+        parts = dict([part for part in older if part[1]])
         for call_id, lines in other.parts:
             parts[call_id] = joined((*parts.get(call_id, ()), *lines))
         total = other.total or self.total
