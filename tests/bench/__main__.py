@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bench.chunks import chunk_rows
 from bench.files import file_rows
 from bench.measure import Bench, first_answer_ms, median, run, step_ms
+from bench.search import search_rows
 from bench.server import FILES
 
 ROUNDS = 15
@@ -203,6 +204,10 @@ def files(place: Bench) -> list[Bar]:
     return [Bar(*row) for row in file_rows(place)]
 
 
+def search(place: Bench) -> list[Bar]:
+    return [Bar(*row) for row in search_rows(place)]
+
+
 def main() -> int:
     print(f"load {os.getloadavg()[0]:.2f} on {os.cpu_count()} cores, medians of {ROUNDS}\n")
     parts = {
@@ -210,6 +215,7 @@ def main() -> int:
         "steps": long_session,
         "chunks": chunks,
         "files": files,
+        "search": search,
         "initialize": initialize,
     }
     wanted = sys.argv[1:] or list(parts)

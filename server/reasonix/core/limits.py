@@ -38,6 +38,10 @@ GLOB_PATHS = 1000
 LS_ENTRIES = 1000
 """Most lines of a search result. No key: RESULT_BYTES would cut them anyway."""
 
+SEARCH_UNSORTED_LINES = 2000
+"""Lines that a search keeps in memory to put them in order itself. No key: with more of them a
+search in order reaches its cap soon."""
+
 SEARCH_TIMEOUT_S = 30
 SEARCH_TIMEOUT_MAX_S = 300
 

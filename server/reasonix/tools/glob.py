@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -45,6 +46,14 @@ class _Found:
         self.here: list[str] = []
         self.below: list[str] = []
 
+    @property
+    def wants(self) -> Callable[[str], object]:
+        """What is true of a path that may be taken."""
+        here, below = self._names
+        if below is None:
+            return here.fullmatch
+        return lambda path: here.fullmatch(path) or below.fullmatch(path)
+
     def take(self, path: str) -> bool:
         """False once there are more matches than may be shown."""
         if self._names.here.fullmatch(path):
@@ -72,7 +81,7 @@ def glob(ports: SessionPorts, roots: Roots, searcher: Searcher) -> Tool:
             if start.name is not None:
                 raise ToolFault("unavailable", f"{shown} is a file, not a directory.")
             found = _Found(names, folder, roots)
-            end = await searcher.list_files(folder, args.timeout_seconds, found.take)
+            end = await searcher.list_files(folder, args.timeout_seconds, found.wants, found.take)
             return ToolResult(_told(found, end, args))
 
         return reading(

@@ -5,7 +5,6 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from reasonix.core.limits import READ_FILE_BYTES
 from reasonix.tools.ignore import Scope
 
 _RULES = (
@@ -13,12 +12,13 @@ _RULES = (
     "--hidden",
     "--no-ignore-global",
     "--no-ignore-dot",
-    "--sort=path",
-    f"--max-filesize={READ_FILE_BYTES}",
-    # Globs that only exclude leave every other rule as it is.
+    # A glob that only excludes leaves every other rule as it is. Chats and forbidden files are
+    # left out of what is found: a second glob would cost every file a match.
     "--glob=!.git",
-    "--glob=!**/.reasonix/chats",
 )
+
+
+_SORTED = "--sort=path"
 
 
 class Query(NamedTuple):
@@ -50,17 +50,21 @@ def _rules(scope: Scope) -> tuple[str, ...]:
     return (*_RULES, *above, *(() if scope.repository and scope.above else ("--no-require-git",)))
 
 
-def list_command(program: Path, scope: Scope) -> tuple[str, ...]:
+def list_command(program: Path, scope: Scope, *, in_order: bool) -> tuple[str, ...]:
     """List the files below the working directory, each name followed by NUL."""
-    return (str(program), "--files", "--null", "--no-messages", *_rules(scope), "./")
+    order = (_SORTED,) if in_order else ()
+    return (str(program), "--files", "--null", "--no-messages", *order, *_rules(scope), "./")
 
 
-def search_command(program: Path, scope: Scope, query: Query) -> tuple[str, ...]:
-    """Search the query's start in the working directory; one JSON object a line."""
+def search_command(program: Path, scope: Scope, query: Query, *, in_order: bool) -> tuple[str, ...]:
+    """Search the query's start in the working directory; one JSON object a line.
+
+    in_order: file by file in the order of paths, on one core; else as fast as it goes.
+    """
     kinds = (f"--type-add=wanted:{query.names}", "--type=wanted") if query.names else ()
     case = "--ignore-case" if query.ignore_case else "--case-sensitive"
     options = ("--json", "--crlf", "--no-messages", case, f"--context={query.context}")
     return (
-        *(str(program), *options, *_rules(scope), *kinds),
+        *(str(program), *options, *((_SORTED,) if in_order else ()), *_rules(scope), *kinds),
         *(f"--regexp={query.pattern}", "--", query.start),
     )

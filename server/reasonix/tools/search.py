@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+import time
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from binascii import a2b_base64
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from reasonix.core.error import ToolFault
+from reasonix.core.limits import SEARCH_UNSORTED_LINES
 from reasonix.tools.ignore import scope_of
 from reasonix.tools.line import bare
 from reasonix.tools.ripgrep import Query, list_command, search_command
@@ -100,40 +102,103 @@ class Searcher:
         """Whether line numbers of results count a lone \\r as the end of a line."""
         return self._program is None
 
-    async def list_files(self, folder: Path, timeout_s: float, take: Callable[[str], bool]) -> End:
-        """Give `take` every relative file path in order, until it answers False."""
-        command = await asyncio.to_thread(self._list_command, folder)
-        return await _run(
-            command, folder, b"\0", timeout_s, lambda raw: take(_relative(os.fsdecode(raw)))
+    async def list_files(
+        self,
+        folder: Path,
+        timeout_s: float,
+        wanted: Callable[[str], object],
+        take: Callable[[str], bool],
+    ) -> End:
+        """Give `take` the wanted relative paths in order, until it answers False.
+
+        As in `search`: unsorted first, where that finds few.
+        """
+        started_s = time.monotonic()
+        if self._program is not None:
+            few: list[str] = []
+
+            def keep(paths: list[str]) -> bool:
+                few.extend(filter(wanted, paths))
+                return len(few) <= SEARCH_UNSORTED_LINES
+
+            end = await self._listed(folder, timeout_s, keep, in_order=False)
+            if not end.stopped:
+                few.sort(key=_in_order)
+                return end._replace(stopped=not all(map(take, few)))
+        left_s = max(0.1, timeout_s - (time.monotonic() - started_s))
+        return await self._listed(
+            folder, left_s, lambda paths: all(map(take, filter(wanted, paths))), in_order=True
         )
+
+    async def _listed(
+        self, folder: Path, timeout_s: float, take: Callable[[list[str]], bool], *, in_order: bool
+    ) -> End:
+        def decoded(batch: list[bytes]) -> bool:
+            text = os.fsdecode(b"\0".join(batch)).replace(os.sep, "/")
+            return take([path.removeprefix("./") for path in text.split("\0")])
+
+        command = await asyncio.to_thread(self._list_command, folder, in_order=in_order)
+        return await _run(command, folder, b"\0", timeout_s, decoded)
 
     async def search(
         self, query: Query, timeout_s: float, take: Callable[[FileLines], bool]
     ) -> End:
-        """Give `take` each file's lines once the file is through, until it answers False.
+        """Give `take` each file's lines in the order of paths, until it answers False.
+
+        ripgrep uses every core only where it need not keep an order, so that is tried first:
+        few matches are put in order here. Where there are many, `take` will soon have enough of
+        them in order.
 
         Raises:
             ToolFault: invalid_arguments, where the pattern is no regular expression.
         """
+        started_s = time.monotonic()
+        if self._program is not None:
+            found = _Few()
+            end = await self._searched(query, timeout_s, found.take, in_order=False)
+            if not end.stopped:
+                for file in sorted(found.files, key=lambda file: _in_order(file.path)):
+                    if not take(file):
+                        return end._replace(stopped=True)
+                return end
+        left_s = max(0.1, timeout_s - (time.monotonic() - started_s))
+        return await self._searched(query, left_s, take, in_order=True)
+
+    async def _searched(
+        self, query: Query, timeout_s: float, take: Callable[[FileLines], bool], *, in_order: bool
+    ) -> End:
         reader = _Reader(take)
-        command = await asyncio.to_thread(self._search_command, query)
-        end = await _run(command, query.folder, b"\n", timeout_s, reader.feed)
+        command = await asyncio.to_thread(self._search_command, query, in_order=in_order)
+        end = await _run(command, query.folder, b"\n", timeout_s, reader.feed_all)
         reader.close()
         if end.code and end.words and not end.stopped and not end.timed_out:
             raise ToolFault("invalid_arguments", f"pattern: {end.words}")
         return end
 
-    def _list_command(self, folder: Path) -> tuple[str, ...]:
+    def _list_command(self, folder: Path, *, in_order: bool) -> tuple[str, ...]:
         if self._program is None:
             return _scan("files")
-        return list_command(self._program, scope_of(folder))
+        return list_command(self._program, scope_of(folder), in_order=in_order)
 
-    def _search_command(self, query: Query) -> tuple[str, ...]:
+    def _search_command(self, query: Query, *, in_order: bool) -> tuple[str, ...]:
         if self._program is None:
             case = "i" if query.ignore_case else "-"
             context = str(query.context)
             return _scan("search", query.start, query.pattern, case, context, query.names)
-        return search_command(self._program, scope_of(query.folder), query)
+        return search_command(self._program, scope_of(query.folder), query, in_order=in_order)
+
+
+class _Few:
+    """Keeps what is found while that is little."""
+
+    def __init__(self) -> None:
+        self.files: list[FileLines] = []
+        self._lines = 0
+
+    def take(self, file: FileLines) -> bool:
+        self.files.append(file)
+        self._lines += len(file.lines)
+        return self._lines <= SEARCH_UNSORTED_LINES
 
 
 class _Reader:
@@ -146,6 +211,9 @@ class _Reader:
     def __init__(self, take: Callable[[FileLines], bool]) -> None:
         self._take = take
         self._file: FileLines | None = None
+
+    def feed_all(self, batch: list[bytes]) -> bool:
+        return all(map(self.feed, batch))
 
     def feed(self, raw: bytes) -> bool:
         event = msgspec.json.decode(raw, type=_Event)
@@ -168,6 +236,11 @@ class _Reader:
             self._file = None
 
 
+def _in_order(path: str) -> list[str]:
+    """What paths are put in order by: name after name, as a listing shows them."""
+    return path.split("/")
+
+
 def _relative(path: str) -> str:
     return path.replace(os.sep, "/").removeprefix("./")
 
@@ -186,9 +259,9 @@ async def _run(
     folder: Path,
     separator: bytes,
     timeout_s: float,
-    take: Callable[[bytes], bool],
+    take: Callable[[list[bytes]], bool],
 ) -> End:
-    """Run a program and give each record that it writes to `take`, until it answers False."""
+    """Run a program and give the records it writes to `take`, until that answers False."""
     try:
         process = await asyncio.create_subprocess_exec(
             *command, cwd=folder, env=_environment(), stdin=DEVNULL, stdout=PIPE, stderr=PIPE
@@ -214,17 +287,21 @@ async def _run(
     return End(code, words.decode("utf-8", "replace").strip(), stopped, timed_out)
 
 
-async def _give_records(process: Process, separator: bytes, take: Callable[[bytes], bool]) -> bool:
+async def _give_records(
+    process: Process, separator: bytes, take: Callable[[list[bytes]], bool]
+) -> bool:
     """True once the output is at its end, False as soon as `take` has enough."""
     assert process.stdout is not None
     parts: list[bytes] = []
     while chunk := await process.stdout.read(_CHUNK):
-        head, *rest = chunk.split(separator)
+        head, *batch = chunk.split(separator)
         parts.append(head)
-        for piece in rest:
-            if not take(b"".join(parts)):
-                return False
-            parts = [piece]
+        if not batch:
+            continue
+        batch.insert(0, b"".join(parts))
+        parts = [batch.pop()]
+        if not take(batch):
+            return False
     return True
 
 
