@@ -63,6 +63,7 @@ class _Found:
 
 def grep(ports: SessionPorts, roots: Roots, searcher: Searcher) -> Tool:
     def resolve(args: Args, call: Call) -> Resolved:
+        _check(args)
         path = roots.locate(args.path)
         roots.check_read(path)
         wanted = _wanted(args, ports.root, roots)
@@ -84,6 +85,14 @@ def grep(ports: SessionPorts, roots: Roots, searcher: Searcher) -> Tool:
 
     spec = tool_spec(NAME, describe(NAME), Effect.READ, Args, read_only=True)
     return define(spec, Args, resolve)
+
+
+def _check(args: Args) -> None:
+    for field, text in (("pattern", args.pattern), ("glob", args.glob)):
+        if "\0" in text:
+            raise ToolFault(
+                "invalid_arguments", f"{field} holds a NUL character, which no text file has."
+            )
 
 
 _Named = FileLines

@@ -322,3 +322,11 @@ def test_ripgrep_is_found_beside_the_interpreter_or_on_the_path(tmp_path: Path) 
     beside = find_ripgrep("")
     assert beside == Path(sys.executable).parent / "rg"
     assert find_ripgrep(os.pathsep.join(["", "relative", str(tmp_path)])) == beside
+
+
+@pytest.mark.parametrize("field", ["pattern", "glob"])
+async def test_a_nul_in_what_is_searched_for_is_refused(bench: Workbench, field: str) -> None:
+    arguments = {"pattern": "x", field: "a\0b"}
+    result = await bench.call("grep", **arguments)
+    assert result.code == "invalid_arguments"
+    assert field in result.content
