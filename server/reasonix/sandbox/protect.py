@@ -45,6 +45,11 @@ def name_key(name: str) -> str:
     Case, invisible characters, trailing dots and blanks, and stream suffixes fall away: each
     has made a `.git` pass as another name on some system.
     """
+    if name.isascii():
+        # Nearly every name: neither invisible characters nor forms to compose, and a search asks
+        # for thousands.
+        head = name.partition(":")[0] or name
+        return (head.rstrip(" .") or head).lower()
     visible = "".join(char for char in name if char not in _IGNORABLE)
     head = visible.partition(":")[0] or visible
     return unicodedata.normalize("NFC", head.rstrip(" .") or head).casefold()
