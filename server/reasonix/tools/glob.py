@@ -49,10 +49,8 @@ class _Found:
     @property
     def wants(self) -> Callable[[str], object]:
         """What is true of a path that may be taken."""
-        here, below = self._names
-        if below is None:
-            return here.fullmatch
-        return lambda path: here.fullmatch(path) or below.fullmatch(path)
+        # In every directory below, and so here too.
+        return (self._names.below or self._names.here).fullmatch
 
     def take(self, path: str) -> bool:
         """False once there are more matches than may be shown."""
@@ -63,8 +61,11 @@ class _Found:
         return len(self.here) <= GLOB_PATHS
 
     def _add(self, found: list[str], path: str) -> None:
-        if len(found) <= GLOB_PATHS and readable(self._roots, self._folder / path):
-            found.append(visible(self._roots.shown(self._folder / path)))
+        if len(found) > GLOB_PATHS:
+            return
+        place = self._folder / path
+        if readable(self._roots, place):
+            found.append(visible(self._roots.shown(place)))
 
 
 def glob(ports: SessionPorts, roots: Roots, searcher: Searcher) -> Tool:

@@ -53,7 +53,8 @@ def _rules(scope: Scope) -> tuple[str, ...]:
 def list_command(program: Path, scope: Scope, *, in_order: bool) -> tuple[str, ...]:
     """List the files below the working directory, each name followed by NUL."""
     order = (_SORTED,) if in_order else ()
-    return (str(program), "--files", "--null", "--no-messages", *order, *_rules(scope), "./")
+    # Without a path, for with `./` that would stand before each name.
+    return (str(program), "--files", "--null", "--no-messages", *order, *_rules(scope))
 
 
 def search_command(program: Path, scope: Scope, query: Query, *, in_order: bool) -> tuple[str, ...]:

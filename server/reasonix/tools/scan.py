@@ -28,7 +28,7 @@ def main(arguments: list[str], out: BinaryIO) -> int:
     try:
         if arguments[0] == "files":
             for path in _files("./"):
-                out.write(os.fsencode(path) + b"\0")
+                out.write(os.fsencode(path.removeprefix("./")) + b"\0")
             return 0
         return _search(arguments[1:], out)
     except BrokenPipeError:

@@ -134,8 +134,7 @@ class Searcher:
         self, folder: Path, timeout_s: float, take: Callable[[list[str]], bool], *, in_order: bool
     ) -> End:
         def decoded(batch: list[bytes]) -> bool:
-            text = os.fsdecode(b"\0".join(batch)).replace(os.sep, "/")
-            return take([path.removeprefix("./") for path in text.split("\0")])
+            return take(os.fsdecode(b"\0".join(batch)).replace(os.sep, "/").split("\0"))
 
         command = await asyncio.to_thread(self._list_command, folder, in_order=in_order)
         return await _run(command, folder, b"\0", timeout_s, decoded)
@@ -236,9 +235,9 @@ class _Reader:
             self._file = None
 
 
-def _in_order(path: str) -> list[str]:
+def _in_order(path: str) -> list[bytes]:
     """What paths are put in order by: name after name, as a listing shows them."""
-    return path.split("/")
+    return os.fsencode(path).split(b"/")
 
 
 def _relative(path: str) -> str:
