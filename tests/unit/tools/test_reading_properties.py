@@ -10,10 +10,8 @@ from fakes.workbench import Workbench
 from reasonix.core.tool import Status
 from reasonix.tools.line import split_lines
 
-WORDS = st.text(
-    st.sampled_from(["a", "b", " ", "\t", "→", "é", "\U0001d4b3", "\x0c", "\u2028", "\x85", "[", "]", "1"]),
-    max_size=12,
-)
+PIECES = ["a", "b", " ", "\t", "→", "é", "\U0001d4b3", "\x0c", "\u2028", "\x85", "[", "]", "1"]
+WORDS = st.text(st.sampled_from(PIECES), max_size=12)
 ENDINGS = st.sampled_from(["\n", "\r\n", "\r"])
 FILES = st.tuples(
     st.lists(st.tuples(WORDS, ENDINGS), max_size=40),
